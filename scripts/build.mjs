@@ -1,0 +1,45 @@
+// Builds dist/: the main program, the worker thread's file and the measuring thread's file, each a
+// bundle of its own, since what a thread loads is what every slot pays in memory. With --test also
+// the child programs that tests start as processes of their own.
+import { readdirSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const native = ['better-sqlite3', 'fs-native-extensions', 'ssh2', 'piscina', 'pino', 'proper-lockfile'];
+const external = [...builtinModules, ...builtinModules.map((name) => `node:${name}`), ...native];
+
+/** One bundle: `input` is a file under the root, `name` its name under dist/ without `.js`. */
+async function bundle(input, name, emptyOutDir = false) {
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    build: {
+      ssr: true,
+      outDir: path.join(root, 'dist'),
+      emptyOutDir,
+      target: 'node20',
+      minify: name === 'main' ? false : 'oxc',
+      sourcemap: true,
+      rollupOptions: {
+        input: { [name]: path.join(root, input) },
+        external,
+        output: { format: 'esm', entryFileNames: '[name].js', codeSplitting: false },
+      },
+    },
+    ssr: { noExternal: true, external: native },
+  });
+}
+
+await bundle('src/main.ts', 'main', true);
+await bundle('src/worker/main.ts', 'worker');
+await bundle('src/runner/cache/measure-thread.ts', 'measure-thread');
+if (process.argv.includes('--test')) {
+  const folder = path.join(root, 'test/support/children');
+  for (const file of readdirSync(folder).filter((file) => file.endsWith('.ts'))) {
+    await bundle(`test/support/children/${file}`, `test/${path.basename(file, '.ts')}`);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Logs on the server's disk: `<data>/logs/<run>/<attempt>.log`, in the records of shared/log-record.ts,
+ * append only. The offset that a runner is told is durable: `fdatasync` has returned.
+ */
+export interface LogFiles {
+  /** Writes nothing where `offset` is not the file's length; resolves with the durable length. */
+  append(run: number, attempt: number, offset: number, bytes: Uint8Array): Promise<number>;
+  length(run: number, attempt: number): Promise<number>;
+  read(run: number, attempt: number, offset: number, maxBytes: number): Promise<Buffer>;
+  /** Calls back whenever that log has grown; returns the function that ends it. */
+  onGrowth(run: number, attempt: number, listener: () => void): () => void;
+}
+
+/** Artifacts: `<data>/artifacts/<run>/<attempt>/<name>`; `.part` until its digest was checked. */
+export interface ArtifactFiles {
+  append(
+    run: number,
+    attempt: number,
+    name: string,
+    offset: number,
+    bytes: Uint8Array,
+    last: boolean,
+    sha256: string | null,
+  ): Promise<{ offset: number; error: string | null }>;
+  list(run: number, attempt: number): Promise<{ name: string; bytes: number }[]>;
+  /** Absolute path of a complete artifact, or null. */
+  path(run: number, attempt: number, name: string): Promise<string | null>;
+}

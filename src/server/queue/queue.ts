@@ -1,0 +1,60 @@
+import type { Trust } from '../../shared/job-spec.ts';
+
+/** A connected session as the presence page shows it; kept in memory by the ssh endpoint. */
+export interface Session {
+  readonly id: string;
+  readonly account: string;
+  readonly address: string;
+  readonly machine: string;
+  readonly process: string;
+  readonly slot: number;
+  readonly slots: number;
+  readonly version: string;
+  readonly labels: readonly string[];
+  readonly repos: readonly string[];
+  readonly engine: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly since: number;
+  /** What it runs and since when; null while idle. */
+  readonly run: {
+    readonly id: number;
+    readonly attempt: number;
+    readonly repository: string;
+    readonly job: string;
+    readonly since: number;
+  } | null;
+}
+
+export interface Presence {
+  sessions(): readonly Session[];
+}
+
+export interface LeaseRequest {
+  readonly session: Pick<Session, 'id' | 'account' | 'machine' | 'labels' | 'repos'>;
+  readonly key: string;
+  readonly freeCpus: number;
+  readonly freeMemoryBytes: number;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface LeasedRun {
+  readonly run: number;
+  readonly attempt: number;
+  readonly repository: string;
+  readonly trust: Trust;
+  /** With its secrets where the run is trusted. */
+  readonly spec: unknown;
+}
+
+/**
+ * Leases with waiting: claims at once, and where nothing fits waits until something becomes leasable,
+ * the time passes or the signal aborts. Also owns the timer of lease expiry.
+ */
+export interface LeaseQueue {
+  lease(request: LeaseRequest): Promise<LeasedRun | null>;
+  /** Called on each change of a run, by id. Returns the function that ends the subscription. */
+  onChange(listener: (run: number) => void): () => void;
+  close(): Promise<void>;
+}

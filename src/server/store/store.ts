@@ -1,0 +1,237 @@
+import type { JobSpec, Trust } from '../../shared/job-spec.ts';
+import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
+
+/**
+ * Everything durable that the server knows, except log and artifact bytes. Each method that writes
+ * resolves only when its transaction is committed; calls of one turn of the event loop share one
+ * commit. Methods are async so that another database can stand behind the same interface.
+ * All times are epoch milliseconds by the server's clock, written by the store itself.
+ */
+export interface Store {
+  readonly accounts: AccountStore;
+  readonly repositories: RepositoryStore;
+  readonly secrets: SecretStore;
+  readonly runs: RunStore;
+  close(): Promise<void>;
+}
+
+export interface AccountKey {
+  readonly account: string;
+  /** `SHA256:...`, as `ssh-keygen -l` prints it. */
+  readonly fingerprint: string;
+  /** `ssh-ed25519 AAAA...`, without comment. */
+  readonly publicKey: string;
+  readonly addedAt: number;
+}
+
+export interface AccountStore {
+  /** Adding a key that the same account has changes nothing; one that another account has is a conflict. */
+  addKey(account: string, publicKey: string, fingerprint: string): Promise<'added' | 'exists' | 'conflict'>;
+  keys(): Promise<AccountKey[]>;
+  /** Removes one key, or all of the account where `fingerprint` is null; how many were removed. */
+  removeKeys(account: string, fingerprint: string | null): Promise<number>;
+  accountOf(publicKey: string): Promise<string | null>;
+}
+
+export interface Repository {
+  readonly name: string;
+  readonly cloneUrl: string;
+  /** Most runs of it that run at once; null is no cap. */
+  readonly maxJobs: number | null;
+  readonly addedAt: number;
+}
+
+export interface RepositoryStore {
+  add(repository: { name: string; cloneUrl: string; maxJobs: number | null }): Promise<'added' | 'exists'>;
+  set(name: string, change: { cloneUrl?: string; maxJobs?: number | null }): Promise<boolean>;
+  /** Refused while it has unfinished runs. */
+  remove(name: string): Promise<'removed' | 'not-found' | 'has-runs'>;
+  get(name: string): Promise<Repository | null>;
+  list(): Promise<Repository[]>;
+}
+
+/** Values are sealed before they reach the store: it never sees a plain secret. */
+export interface SecretStore {
+  set(repository: string, name: string, sealed: Buffer): Promise<void>;
+  names(repository: string): Promise<{ name: string; updatedAt: number }[]>;
+  remove(repository: string, name: string): Promise<boolean>;
+  sealedOf(repository: string): Promise<{ name: string; sealed: Buffer }[]>;
+}
+
+/** A run about to be queued. `key` is its name within the pipeline, which `needs` refers to. */
+export interface NewRun {
+  readonly key: string;
+  readonly job: string;
+  readonly needs: readonly string[];
+  readonly labels: readonly string[];
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** Full serial key (`owner/repo:deploy`), or null. */
+  readonly serial: string | null;
+  readonly retryLost: boolean;
+  readonly kind: 'job' | 'command';
+  /** `received` waits for its authorisation; everything else starts `queued`. */
+  readonly state: 'received' | 'queued';
+  readonly spec: Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+}
+
+export interface NewPipeline {
+  readonly repository: string;
+  readonly event: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly trust: Trust;
+  readonly title: string;
+  /** A fault in the workflow file: the pipeline is failed and has no runs. */
+  readonly fault: string | null;
+  readonly runs: readonly NewRun[];
+}
+
+export interface Run {
+  readonly id: number;
+  readonly pipeline: number;
+  readonly repository: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly event: string;
+  readonly trust: Trust;
+  readonly key: string;
+  readonly job: string;
+  readonly kind: 'job' | 'command';
+  readonly state: RunState;
+  /** Leases so far; 0 before the first. */
+  readonly attempt: number;
+  /** How many of them ended by expiry. */
+  readonly lostCount: number;
+  readonly needs: readonly string[];
+  readonly labels: readonly string[];
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly serial: string | null;
+  readonly account: string | null;
+  readonly machine: string | null;
+  readonly session: string | null;
+  readonly createdAt: number;
+  readonly queuedAt: number | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  /** While running: when the lease expires. */
+  readonly leaseUntil: number | null;
+  /** Wanted by a person: the next heartbeat carries it. */
+  readonly cancelWhy: string | null;
+  readonly reason: string | null;
+  readonly detail: string;
+  readonly steps: readonly StepOutcome[];
+  readonly logLength: number;
+}
+
+export interface Pipeline {
+  readonly id: number;
+  readonly repository: string;
+  readonly event: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly trust: Trust;
+  readonly title: string;
+  readonly fault: string | null;
+  readonly createdAt: number;
+  readonly runs: readonly number[];
+}
+
+/** What a session can take. */
+export interface Claim {
+  readonly account: string;
+  readonly session: string;
+  readonly machine: string;
+  readonly key: string;
+  readonly labels: readonly string[];
+  /** Globs; empty takes all. */
+  readonly repos: readonly string[];
+  readonly freeCpus: number;
+  readonly freeMemoryBytes: number;
+  readonly leaseMs: number;
+  readonly maxCommands: number;
+}
+
+export interface ClaimedRun {
+  readonly run: number;
+  readonly attempt: number;
+  readonly repository: string;
+  readonly trust: Trust;
+  /** The stored spec with run, attempt and pipeline set, as stored: a broken one is passed on as it is. */
+  readonly spec: unknown;
+}
+
+export type LeaseCheck = { ok: true; cancelWhy: string | null } | { ok: false; why: string };
+
+/** What a change made leasable or final: the queue wakes waiting leases and followers by it. */
+export interface RunEvents {
+  leasable(): void;
+  changed(run: number): void;
+}
+
+export interface RunStore {
+  createPipeline(pipeline: NewPipeline): Promise<{ pipeline: number; runs: number[] }>;
+  pipeline(id: number): Promise<Pipeline | null>;
+  get(id: number): Promise<Run | null>;
+  list(filter: {
+    repository?: string;
+    states?: readonly RunState[];
+    pipeline?: number;
+    limit: number;
+    before?: number;
+  }): Promise<Run[]>;
+  /** The stored spec. */
+  specOf(id: number): Promise<unknown>;
+  /**
+   * One conditional update (see `docs/architecture.md`, the queue). A claim whose key the account
+   * used for a lease that still stands gives that lease again, now on this session.
+   */
+  claim(claim: Claim): Promise<ClaimedRun | null>;
+  /** The first heartbeat accepts. Renews the lease. `account` must own it; the attempt must be the run's. */
+  heartbeat(account: string, run: number, attempt: number, leaseMs: number): Promise<LeaseCheck>;
+  /** The same check and renewal without accepting, for log and artifact frames. */
+  renew(account: string, run: number, attempt: number, leaseMs: number): Promise<LeaseCheck>;
+  /** Ends the run, or queues it again where the outcome is `interrupted` or `lost` and it may be. */
+  record(
+    account: string,
+    run: number,
+    attempt: number,
+    outcome: RunOutcome,
+    logLength: number,
+  ): Promise<LeaseCheck>;
+  /** Leases of this session that were never accepted are queued again, not counted as lost. */
+  sessionEnded(session: string): Promise<number[]>;
+  /** A queued or received run ends as cancelled at once; a running one is told by its next heartbeat. */
+  cancel(run: number, why: string): Promise<'cancelled' | 'cancelling' | 'not-found' | FinalState>;
+  /** Expires leases that have run out: queued again, or `lost` (third time, or `retryLost` false). */
+  expire(): Promise<number[]>;
+  /** When the next lease expires, or null. */
+  nextExpiry(): Promise<number | null>;
+  /** Every running lease gets its full time again: called once when a server starts. */
+  renewAll(leaseMs: number): Promise<void>;
+  /** Moves a received run to queued (authorised) or refused. */
+  authorise(run: number, allowed: boolean, why: string): Promise<boolean>;
+  why(run: number): Promise<WaitReason | null>;
+}
+
+/** Why a queued run waits, most decisive first, and its place among the runs that could be leased. */
+export interface WaitReason {
+  readonly run: number;
+  readonly state: RunState;
+  readonly reasons: readonly {
+    code:
+      | 'needs'
+      | 'serial'
+      | 'cap'
+      | 'commands'
+      | 'labels'
+      | 'cpus'
+      | 'memory'
+      | 'no-runner'
+      | 'received'
+      | 'next';
+    text: string;
+  }[];
+  readonly place: number | null;
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import type { Trust } from './job-spec.ts';
+
+/** The folders of a runner's `--dir`, shared by all processes on a host. */
+export class DirLayout {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = path.resolve(root);
+  }
+
+  get git(): string {
+    return path.join(this.root, 'git');
+  }
+  get cache(): string {
+    return path.join(this.root, 'cache');
+  }
+  get images(): string {
+    return path.join(this.root, 'images');
+  }
+  get tools(): string {
+    return path.join(this.root, 'tools');
+  }
+  get jobs(): string {
+    return path.join(this.root, 'jobs');
+  }
+  get trash(): string {
+    return path.join(this.root, 'trash');
+  }
+  get locks(): string {
+    return path.join(this.root, 'locks');
+  }
+  get format(): string {
+    return path.join(this.root, 'format.json');
+  }
+
+  /** Run numbers are a server's own, and several servers' runs may share one directory. */
+  jobTree(run: number, attempt: number, server: string): string {
+    return path.join(this.jobs, `${run}-${attempt}.${server}`);
+  }
+  namespace(name: string): string {
+    return path.join(this.cache, name);
+  }
+  savedCheckout(name: string): string {
+    return path.join(this.git, `${name}.git`);
+  }
+}
+
+/** Up to 40 readable characters and 16 hex digits of the key, so that no two keys meet in one name. */
+function nameOf(readable: string, key: readonly string[]): string {
+  const digest = createHash('sha256').update(key.join('\0')).digest('hex').slice(0, 16);
+  const slug = readable
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+  return slug ? `${slug}-${digest}` : digest;
+}
+
+export interface NamespaceKey {
+  readonly repository: string;
+  readonly trust: Trust;
+  /** Image name, or `host`. */
+  readonly image: string;
+}
+
+export function namespaceName(key: NamespaceKey): string {
+  return nameOf(key.repository, ['cache', key.repository, key.trust, key.image]);
+}
+
+/** The clone URL is part of the key: a repository registered anew elsewhere is another one. */
+export function savedCheckoutName(repository: string, trust: Trust, url: string): string {
+  return nameOf(repository, ['git', repository, trust, url]);
+}
+
+/** Guard names, by what they guard. */
+export const guardName = {
+  namespace: (name: string) => `cache-${name}`,
+  savedCheckout: (name: string) => `git-${name}`,
+  tools: () => 'tools',
+  server: () => 'server',
+};

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+
+/**
+ * What a runner is told to do for one run, as it stands in the `job` message. A spec that does not
+ * parse by this schema makes the runner refuse (see `docs/runner.md`), so fields are only ever added
+ * with a default, and a new step `kind` needs a new protocol version.
+ */
+const envSchema = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
+
+export const stepSpecSchema = z.object({
+  kind: z.literal('run'),
+  name: z.string().min(1),
+  run: z.string().min(1),
+  /** `sh` is `sh -e`; `bash` is `bash --noprofile --norc -eo pipefail`, as GitHub Actions has it. */
+  shell: z.enum(['sh', 'bash']).default('sh'),
+  /** Relative to the checkout; may not leave it. */
+  workingDirectory: z.string().default('.'),
+  env: envSchema.default({}),
+  if: z.enum(['success', 'failure', 'always']).default('success'),
+  continueOnError: z.boolean().default(false),
+  timeoutMs: z.number().int().positive().nullable().default(null),
+});
+export type StepSpec = z.infer<typeof stepSpecSchema>;
+
+export const TRUSTS = ['trusted', 'untrusted'] as const;
+export type Trust = (typeof TRUSTS)[number];
+
+export const jobSpecSchema = z.object({
+  run: z.number().int().positive(),
+  attempt: z.number().int().positive(),
+  pipeline: z.number().int().positive(),
+  /** `owner/name` as registered on the server. */
+  repository: z.string().min(1),
+  trust: z.enum(TRUSTS),
+  /** The job's name in the workflow, with its matrix values: `test (20)`. */
+  job: z.string().min(1),
+  event: z.string().default('manual'),
+  /** Null where the job says `checkout: false`. */
+  source: z
+    .object({
+      /** From the registered repository, never from an event. */
+      url: z.string().min(1),
+      /** Full ref name for people and `VOLE_REF`; the commit decides. */
+      ref: z.string(),
+      sha: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/),
+      submodules: z.boolean().default(false),
+    })
+    .nullable(),
+  image: z.string().nullable().default(null),
+  env: envSchema.default({}),
+  /** Given to trusted runs alone; set in the environment and masked in the log. */
+  secrets: envSchema.default({}),
+  steps: z.array(stepSpecSchema).min(1).max(500),
+  artifacts: z
+    .array(
+      z.object({
+        name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
+        paths: z.array(z.string().min(1)).min(1),
+      }),
+    )
+    .default([]),
+  timeoutMs: z.number().int().positive(),
+  cpus: z.number().positive().default(1),
+  memoryBytes: z.number().int().nonnegative().default(0),
+});
+export type JobSpec = z.infer<typeof jobSpecSchema>;

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/**
+ * The owner record of a job: `<dir>/jobs/<run>-<attempt>.<server>/owner.jsonl`, written before the namespace
+ * is used and appended while the job runs. The guard dies with its process, the job's processes may
+ * not: this file tells every later trimmer and sweep who they are. The first line is the identity,
+ * each further line one thing that now exists. Only ever appended, so a torn last line is ignored.
+ */
+export const ownerIdentitySchema = z.object({
+  version: z.literal(1),
+  /** Id of the directory, from `<dir>/format.json`. */
+  directory: z.string(),
+  /** `/proc/sys/kernel/random/boot_id`: another one means that every process named here is gone. */
+  bootId: z.string(),
+  /** Inode of `/proc/self/ns/pid`: pids of another namespace cannot be looked up from here. */
+  pidNamespace: z.string(),
+  pid: z.number().int().positive(),
+  /** Field 22 of `/proc/PID/stat`, clock ticks since boot. */
+  pidStart: z.string(),
+  run: z.number().int().positive(),
+  attempt: z.number().int().positive(),
+  /** The server's id from `welcome`: run numbers are that server's own. */
+  server: z.string(),
+  repository: z.string(),
+  /** Account whose key leased the run: the sweep reports its runs as lost only by the same one. */
+  account: z.string(),
+  /** Name of the cache namespace. */
+  namespace: z.string(),
+  /** Name of the saved checkout whose objects the tree borrows, or null. */
+  git: z.string().nullable(),
+  cgroup: z.string().nullable(),
+  marker: z.string(),
+  startedAt: z.number(),
+});
+export type OwnerIdentity = z.infer<typeof ownerIdentitySchema>;
+
+export const ownerEventSchema = z.discriminatedUnion('what', [
+  z.object({ what: z.literal('group'), pgid: z.number().int().positive(), start: z.string() }),
+  z.object({ what: z.literal('group-gone'), pgid: z.number().int().positive() }),
+  z.object({ what: z.literal('container'), id: z.string() }),
+  z.object({ what: z.literal('container-gone'), id: z.string() }),
+]);
+export type OwnerEvent = z.infer<typeof ownerEventSchema>;
+
+export interface OwnerRecord {
+  readonly identity: OwnerIdentity;
+  readonly groups: readonly { pgid: number; start: string }[];
+  readonly containers: readonly string[];
+}

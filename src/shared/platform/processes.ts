@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** One process as `/proc/PID/stat` shows it. */
+export interface ProcessStat {
+  readonly pid: number;
+  /** `Z` is a zombie: its thread in vole may be gone and nobody reaps it, so it counts as gone. */
+  readonly state: string;
+  readonly ppid: number;
+  readonly pgid: number;
+  /** Field 22, clock ticks since boot: with the boot id it makes a pid unique. */
+  readonly start: string;
+}
+
+/** Null where there is no such process (or no `/proc`). */
+export function processStat(pid: number): ProcessStat | null {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return null;
+  }
+}
+
+/** The command name is in parentheses and may itself hold spaces and parentheses: split after the last. */
+export function parseStat(text: string): ProcessStat | null {
+  const open = text.indexOf('(');
+  const close = text.lastIndexOf(')');
+  if (open < 0 || close < open) return null;
+  const rest = text.slice(close + 2).split(' ');
+  const [state = '', ppid = '', pgid = ''] = rest;
+  const start = rest[19];
+  if (start === undefined) return null;
+  return {
+    pid: Number(text.slice(0, open)),
+    state,
+    ppid: Number(ppid),
+    pgid: Number(pgid),
+    start: start.trim(),
+  };
+}
+
+export function isAlive(stat: ProcessStat | null): boolean {
+  return stat !== null && stat.state !== 'Z' && stat.state !== 'X';
+}
+
+/** Whether the process that had this pid and start time still runs. A reused pid has another start. */
+export function sameProcessAlive(pid: number, start: string): boolean {
+  const stat = processStat(pid);
+  return isAlive(stat) && stat?.start === start;
+}
+
+function allProcesses(): ProcessStat[] {
+  const found: ProcessStat[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = processStat(Number(name));
+    if (stat) found.push(stat);
+  }
+  return found;
+}
+
+/** Living members of a process group; zombies are left out. */
+export function groupMembers(pgid: number): ProcessStat[] {
+  return allProcesses().filter((stat) => stat.pgid === pgid && isAlive(stat));
+}
+
+/** Living processes whose environment, as it was at their exec, has exactly this entry. */
+export function processesWithEnv(name: string, value: string): ProcessStat[] {
+  const wanted = Buffer.from(`\0${name}=${value}\0`);
+  return allProcesses().filter((stat) => {
+    if (!isAlive(stat) || stat.pid === process.pid) return false;
+    try {
+      const environ = readFileSync(`/proc/${stat.pid}/environ`);
+      return Buffer.concat([Buffer.from([0]), environ, Buffer.from([0])]).includes(wanted);
+    } catch {
+      return false; // ended meanwhile, or another user's
+    }
+  });
+}
+
+/** Signals a group; false where nothing is left of it or it may not be signalled. */
+export function signalGroup(pgid: number, signal: NodeJS.Signals): boolean {
+  if (pgid <= 1) return false;
+  try {
+    process.kill(-pgid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Signals one process; false where it is gone or may not be signalled. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Children of this process whichever thread made them, and those left by threads that have ended. */
+export function ownChildren(): ProcessStat[] {
+  const pids = new Set<number>();
+  for (const task of readdirSync('/proc/self/task')) {
+    try {
+      for (const pid of readFileSync(`/proc/self/task/${task}/children`, 'latin1').split(' ')) {
+        if (pid) pids.add(Number(pid));
+      }
+    } catch {
+      // the thread has ended: its children now stand under another
+    }
+  }
+  return [...pids].map(processStat).filter((stat): stat is ProcessStat => isAlive(stat));
+}
+
+let bootIdRead: string | undefined;
+
+/** Random for each boot of this kernel; the same in every container on it. */
+export function bootId(): string {
+  bootIdRead ??= readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  return bootIdRead;
+}
+
+/** Such as `pid:[4026531836]`: processes of another pid namespace cannot be looked up from here. */
+export function pidNamespace(): string {
+  return readlinkSync('/proc/self/ns/pid');
+}

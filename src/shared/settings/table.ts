@@ -1,0 +1,292 @@
+/**
+ * Every setting of vole, once. The TypeScript types, the command line's options, validation,
+ * `docs/configuration.md` and `packaging/runner.env` come from this table. A value is looked for as
+ * the flag, then in the environment (`VOLE_` and the flag's name), then here. Nothing else reads
+ * `process.env`.
+ */
+export type SettingKind =
+  | { type: 'string' }
+  | { type: 'path' }
+  | { type: 'list'; separator: ',' }
+  | { type: 'flag' }
+  | { type: 'int'; min: number; max: number }
+  | { type: 'number'; min: number; max: number }
+  | { type: 'choice'; of: readonly string[] }
+  /** Milliseconds in code; `90`, `90s`, `15m`, `2h`, `1d` in text (a bare number is seconds). */
+  | { type: 'duration'; minMs: number; maxMs: number }
+  /** Bytes in code; `500M`, `10GiB`, `1073741824` in text. */
+  | { type: 'bytes'; min: number }
+  /** Bytes as above or a share of the file system, `50%`. */
+  | { type: 'size-or-share' }
+  /** `HOST:PORT`; port 0 takes a free one. */
+  | { type: 'address' };
+
+export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client';
+
+export interface Setting {
+  readonly kind: SettingKind;
+  /** As text, as on the command line; null has none, `required` must be given. */
+  readonly default: string | null;
+  readonly required?: boolean;
+  readonly commands: readonly Command[];
+  /** Placeholder in the help. */
+  readonly value?: string;
+  readonly doc: string;
+}
+
+const int = (min: number, max: number): SettingKind => ({ type: 'int', min, max });
+const duration = (minMs: number, maxMs: number): SettingKind => ({ type: 'duration', minMs, maxMs });
+const DAY = 86_400_000;
+
+export const SETTINGS = {
+  // server
+  data: {
+    kind: { type: 'path' },
+    default: null,
+    required: true,
+    commands: ['server'],
+    value: 'DIR',
+    doc: 'Directory of the server: database, host key, logs, artifacts. Made if it is not there.',
+  },
+  http: {
+    kind: { type: 'address' },
+    default: '127.0.0.1:8080',
+    commands: ['server'],
+    value: 'HOST:PORT',
+    doc: 'Where the pages and the HTTP API listen; port 0 takes a free one.',
+  },
+  ssh: {
+    kind: { type: 'address' },
+    default: '127.0.0.1:2222',
+    commands: ['server'],
+    value: 'HOST:PORT',
+    doc: 'Where runners connect; port 0 takes a free one.',
+  },
+  'ssh-max-connections': {
+    kind: int(1, 100_000),
+    default: '1024',
+    commands: ['server'],
+    value: 'N',
+    doc: 'Most SSH connections at once. Every slot of every runner process needs one.',
+  },
+  'ssh-max-connections-per-account': {
+    kind: int(1, 100_000),
+    default: '512',
+    commands: ['server'],
+    value: 'N',
+    doc: 'Most SSH connections of one account at once.',
+  },
+  'lease-time': {
+    kind: duration(1_000, DAY),
+    default: '300s',
+    commands: ['server'],
+    value: 'TIME',
+    doc: 'How long a runner may be silent before its run is queued again.',
+  },
+  'max-concurrent-commands': {
+    kind: int(1, 32),
+    default: '2',
+    commands: ['server'],
+    value: 'N',
+    doc: 'Most commands (runs that a comment started) at once, over all repositories.',
+  },
+  // runner
+  server: {
+    kind: { type: 'string' },
+    default: null,
+    required: true,
+    commands: ['runner'],
+    value: 'ssh://ACCOUNT@HOST:PORT',
+    doc: 'The server and the account.',
+  },
+  key: {
+    kind: { type: 'path' },
+    default: null,
+    required: true,
+    commands: ['runner'],
+    value: 'FILE',
+    doc: 'Private key of the account (OpenSSH format, no passphrase).',
+  },
+  'host-key': {
+    kind: { type: 'string' },
+    default: null,
+    required: true,
+    commands: ['runner'],
+    value: 'FILE|SHA256:...',
+    doc: "The server's host key: a file that holds it, or its fingerprint.",
+  },
+  dir: {
+    kind: { type: 'path' },
+    default: null,
+    required: true,
+    commands: ['runner', 'cache'],
+    value: 'DIR',
+    doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks.',
+  },
+  jobs: {
+    kind: int(1, 256),
+    default: '1',
+    commands: ['runner', 'run'],
+    value: 'N',
+    doc: 'Slots: how many runs this process executes at once, each over an SSH session of its own.',
+  },
+  once: {
+    kind: { type: 'flag' },
+    default: 'false',
+    commands: ['runner'],
+    doc: 'Ask for one run a slot, then end.',
+  },
+  'exit-status': {
+    kind: { type: 'flag' },
+    default: 'false',
+    commands: ['runner'],
+    doc: 'With --once: end with 1 where a run did not pass.',
+  },
+  'lease-wait': {
+    kind: duration(0, 60_000),
+    default: '60s',
+    commands: ['runner'],
+    value: 'TIME',
+    doc: 'How long one lease request waits for a run, at most 60 s.',
+  },
+  labels: {
+    kind: { type: 'list', separator: ',' },
+    default: '',
+    commands: ['runner'],
+    value: 'A,B',
+    doc: 'Labels of this runner; a job that names labels goes only where all of them are.',
+  },
+  repos: {
+    kind: { type: 'list', separator: ',' },
+    default: '',
+    commands: ['runner'],
+    value: 'OWNER/NAME,...',
+    doc: 'Take runs of these repositories alone; `*` matches within a part, as in `team/*`.',
+  },
+  'no-cache': {
+    kind: { type: 'flag' },
+    default: 'false',
+    commands: ['runner', 'run'],
+    doc: "Remove a job's cache namespace after the job, as soon as nobody else uses it.",
+  },
+  'cache-size': {
+    kind: { type: 'size-or-share' },
+    default: '50%',
+    commands: ['runner', 'cache'],
+    value: 'SIZE|SHARE',
+    doc: 'Trim least recently used namespaces until all together are under this size. Namespaces in use may push the total over it until they finish.',
+  },
+  'git-size': {
+    kind: { type: 'size-or-share' },
+    default: '20%',
+    commands: ['runner', 'cache'],
+    value: 'SIZE|SHARE',
+    doc: 'The same for saved checkouts.',
+  },
+  'min-free': {
+    kind: { type: 'size-or-share' },
+    default: '10%',
+    commands: ['runner', 'cache'],
+    value: 'SIZE|SHARE',
+    doc: 'Trim at once when less than this is free, and take no new runs while that does not help.',
+  },
+  'trim-interval': {
+    kind: duration(50, DAY),
+    default: '15m',
+    commands: ['runner'],
+    value: 'TIME',
+    doc: 'How often the cache is trimmed.',
+  },
+  'drain-timeout': {
+    kind: duration(1_000, 7 * DAY),
+    default: '1h',
+    commands: ['runner'],
+    value: 'TIME',
+    doc: 'After a first SIGTERM: how long runs in flight may take before they are given back.',
+  },
+  'kill-grace': {
+    kind: duration(0, 3_600_000),
+    default: '10s',
+    commands: ['runner', 'run'],
+    value: 'TIME',
+    doc: 'Between TERM and KILL for the processes of a run that is cancelled or out of time.',
+  },
+  'log-limit': {
+    kind: { type: 'bytes', min: 8 * 1024 * 1024 },
+    default: '64MiB',
+    commands: ['runner', 'run'],
+    value: 'SIZE',
+    doc: "Most bytes of a run's log; past it the middle is dropped and the last 4 MiB are kept.",
+  },
+  'artifact-limit': {
+    kind: { type: 'bytes', min: 1024 },
+    default: '2GiB',
+    commands: ['runner', 'run'],
+    value: 'SIZE',
+    doc: "Most bytes of a run's artifacts together.",
+  },
+  'host-jobs': {
+    kind: { type: 'choice', of: ['never', 'trusted', 'always'] },
+    default: 'trusted',
+    commands: ['runner'],
+    doc: 'Which runs may execute on the host, without a container.',
+  },
+  engine: {
+    kind: { type: 'choice', of: ['none'] },
+    default: 'none',
+    commands: ['runner'],
+    doc: 'Container engine. Jobs in containers are not built yet.',
+  },
+  'job-env': {
+    kind: { type: 'list', separator: ',' },
+    default: '',
+    commands: ['runner', 'run'],
+    value: 'NAME,...',
+    doc: "Variables of the runner's own environment that jobs get as well, such as HTTP_PROXY. Everything else stays out.",
+  },
+  machine: {
+    kind: { type: 'string' },
+    default: null,
+    commands: ['runner'],
+    value: 'NAME',
+    doc: "Name of this host on the server's pages; the host name by default.",
+  },
+  cpus: {
+    kind: { type: 'number', min: 0.1, max: 4096 },
+    default: null,
+    commands: ['runner'],
+    value: 'N',
+    doc: "Cores that this process's jobs may claim together (`cpus:` in the workflow); by default all of the host's, or --jobs where that is more.",
+  },
+  memory: {
+    kind: { type: 'bytes', min: 1 },
+    default: null,
+    commands: ['runner'],
+    value: 'SIZE',
+    doc: "Memory that this process's jobs may claim together (`memory:`); by default the host's.",
+  },
+  // commands that speak to a server
+  url: {
+    kind: { type: 'string' },
+    default: null,
+    commands: ['client'],
+    value: 'URL',
+    doc: "The server's HTTP address, where --data is not on this machine.",
+  },
+  'token-file': {
+    kind: { type: 'path' },
+    default: null,
+    commands: ['client'],
+    value: 'FILE',
+    doc: 'File with the admin token, for --url.',
+  },
+  // all
+  'log-level': {
+    kind: { type: 'choice', of: ['debug', 'info', 'warn', 'error'] },
+    default: 'info',
+    commands: ['server', 'runner'],
+    doc: "How much of vole's own log goes to standard error.",
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;

@@ -1,0 +1,81 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { JobSpec } from './job-spec.ts';
+import type { RunOutcome, StepOutcome } from './outcome.ts';
+
+/**
+ * What main thread and worker thread of a runner say to one another. A Piscina task is one run; its
+ * `port` carries these messages, its return value is a `TaskResult`. Nothing expected is thrown.
+ */
+export interface WorkerTask {
+  readonly spec: JobSpec;
+  readonly paths: JobPaths;
+  readonly port: MessagePort;
+  /** Value of `VOLE_JOB_MARKER` in every process of the run, by which strays are found again. */
+  readonly marker: string;
+  /** Directory of the job's cgroup v2, made by the main thread; null where it may make none. */
+  readonly cgroup: string | null;
+  readonly killGraceMs: number;
+  /** How long a step's pipes may stay open after its process exited. */
+  readonly pipeGraceMs: number;
+  readonly logLimitBytes: number;
+  readonly artifactLimitBytes: number;
+  /** Epoch ms of the run's start: log stamps count from it. */
+  readonly startedAt: number;
+  /** Base environment from the runner's settings (`--job-env`), beside HOME, PATH and TMPDIR. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+}
+
+/** Absolute paths, all made by the main thread except `src`, `spool` and `artifacts`. */
+export interface JobPaths {
+  /** `jobs/<run>-<attempt>.<server>`, the folder of all below except `cache` and `git`. */
+  readonly tree: string;
+  readonly src: string;
+  readonly tmp: string;
+  /** The log that the worker appends and the main thread sends. */
+  readonly spool: string;
+  readonly artifacts: string;
+  /** The namespace; the step sees it as `$VOLE_CACHE`. */
+  readonly cache: string;
+  /** The saved checkout (bare), which may not exist yet; null where the run has no source. */
+  readonly git: string | null;
+  /** HOME of the steps. */
+  readonly home: string;
+}
+
+export type GuardMode = 'shared' | 'exclusive';
+
+export type FromWorker =
+  /** Asks for the guard of the saved checkout; answered by `granted` or `denied` with the same id. */
+  | { type: 'guard'; id: number; name: string; mode: GuardMode }
+  | { type: 'guard-done'; id: number }
+  /** Asks for the descriptors of one step's output FIFOs. */
+  | { type: 'streams'; id: number }
+  | { type: 'process'; pgid: number; what: string }
+  | { type: 'process-gone'; pgid: number }
+  | { type: 'step-started'; step: number; name: string }
+  | { type: 'step-ended'; step: number; outcome: StepOutcome }
+  /** The spool now has this many bytes that may be sent. */
+  | { type: 'spooled'; bytes: number }
+  | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
+
+export type ToWorker =
+  | { type: 'granted'; id: number }
+  | { type: 'denied'; id: number; why: string }
+  /** Descriptors opened by the main thread. The worker closes the write ends after the spawn and owns the read ends. */
+  | {
+      type: 'streams';
+      id: number;
+      stdoutRead: number;
+      stdoutWrite: number;
+      stderrRead: number;
+      stderrWrite: number;
+    }
+  | { type: 'streams-failed'; id: number; why: string }
+  /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
+  | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
+
+export interface TaskResult {
+  readonly outcome: RunOutcome;
+  /** Final length of the spool. */
+  readonly logBytes: number;
+}
