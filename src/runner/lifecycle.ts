@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../shared/errors.ts';
+
 /**
  * A runner process's way from start to end, as a pure function.
  *
@@ -14,10 +16,16 @@
  */
 export type LifecycleMode = 'running' | 'draining' | 'cancelling' | 'stopped';
 
+/** Why a runner will not go on; the code gives its exit status. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly why: string;
+}
+
 export interface LifecycleState {
   readonly mode: LifecycleMode;
   /** Why the runner refuses to go on, or null. */
-  readonly refusal: string | null;
+  readonly refusal: Refusal | null;
   /** Whether runs were given back before they had ended. */
   readonly interrupted: boolean;
   /** When the last signal that counted came, monotonic ms. */
@@ -31,9 +39,9 @@ export type LifecycleEvent =
   | { type: 'drain-timeout' }
   | { type: 'cancel-timeout' }
   /** A job or filter that this runner should never have been given: everything is given back. */
-  | { type: 'refused'; why: string }
+  | { type: 'refused'; refusal: Refusal }
   /** The server no longer speaks with this version: what still can report finishes. */
-  | { type: 'outdated'; why: string }
+  | { type: 'outdated'; refusal: Refusal }
   | { type: 'slots-closed' };
 
 export const INITIAL: LifecycleState = {
@@ -57,9 +65,9 @@ export function advance(state: LifecycleState, event: LifecycleEvent): Lifecycle
     case 'cancel-timeout':
       return state.mode === 'cancelling' ? { ...state, kill: true } : state;
     case 'refused':
-      return { ...state, mode: 'cancelling', refusal: state.refusal ?? event.why };
+      return { ...state, mode: 'cancelling', refusal: state.refusal ?? event.refusal };
     case 'outdated':
-      return { ...state, mode: state.mode === 'running' ? 'draining' : state.mode, refusal: state.refusal ?? event.why };
+      return { ...state, mode: state.mode === 'running' ? 'draining' : state.mode, refusal: state.refusal ?? event.refusal };
     case 'slots-closed':
       return { ...state, mode: 'stopped' };
     default:

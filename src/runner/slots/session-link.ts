@@ -13,6 +13,8 @@ export interface LinkOptions {
   /** Milliseconds before try number `tries` (from 1), jittered. */
   readonly backoffMs: (tries: number) => number;
   readonly onEvent: (event: LinkEvent) => void;
+  /** This process has been welcomed before, on another link. */
+  readonly welcomed: boolean;
 }
 
 export type LinkEvent =
@@ -31,12 +33,13 @@ export class SessionLink {
   readonly #abort = new AbortController();
   #current: SessionConnection | null = null;
   #connecting: Promise<SessionConnection | null> | null = null;
-  #welcomed = false;
+  #welcomed: boolean;
   /** Tries since a connection last held. */
   #tries = 0;
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#welcomed = options.welcomed;
   }
 
   /** The live session, connecting as long as it takes; null once closed or refused. */
