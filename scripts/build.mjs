@@ -11,7 +11,11 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const native = ['better-sqlite3', 'fs-native-extensions', 'ssh2', 'piscina', 'pino', 'proper-lockfile'];
 const external = [...builtinModules, ...builtinModules.map((name) => `node:${name}`), ...native];
 
-/** One bundle: `input` is a file under the root, `name` its name under dist/ without `.js`. */
+/**
+ * One bundle: `input` is a file under the root, `name` its name under dist/ without `.js`. The main
+ * program alone is split, at its dynamic imports, so that `vole --help` does not load a database;
+ * its chunks stand beside it, so that paths relative to `import.meta.url` hold in all of them.
+ */
 async function bundle(input, name, emptyOutDir = false) {
   await build({
     root,
@@ -27,7 +31,12 @@ async function bundle(input, name, emptyOutDir = false) {
       rollupOptions: {
         input: { [name]: path.join(root, input) },
         external,
-        output: { format: 'esm', entryFileNames: '[name].js', codeSplitting: false },
+        output: {
+          format: 'esm',
+          entryFileNames: '[name].js',
+          chunkFileNames: 'main-[name]-[hash].js',
+          codeSplitting: name === 'main',
+        },
       },
     },
     ssr: { noExternal: true, external: native },

@@ -25,17 +25,18 @@ export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client'
 
 export interface Setting {
   readonly kind: SettingKind;
-  /** As text, as on the command line; null has none, `required` must be given. */
+  /** As text, as on the command line; null has none. */
   readonly default: string | null;
-  readonly required?: boolean;
   readonly commands: readonly Command[];
+  /** Those of `commands` that do not start without it; for the others it may be left out. */
+  readonly required?: readonly Command[];
   /** Placeholder in the help. */
   readonly value?: string;
   readonly doc: string;
 }
 
-const int = (min: number, max: number): SettingKind => ({ type: 'int', min, max });
-const duration = (minMs: number, maxMs: number): SettingKind => ({ type: 'duration', minMs, maxMs });
+const int = (min: number, max: number) => ({ type: 'int', min, max }) as const;
+const duration = (minMs: number, maxMs: number) => ({ type: 'duration', minMs, maxMs }) as const;
 const DAY = 86_400_000;
 
 export const SETTINGS = {
@@ -43,10 +44,10 @@ export const SETTINGS = {
   data: {
     kind: { type: 'path' },
     default: null,
-    required: true,
-    commands: ['server'],
+    commands: ['server', 'client'],
+    required: ['server'],
     value: 'DIR',
-    doc: 'Directory of the server: database, host key, logs, artifacts. Made if it is not there.',
+    doc: 'Directory of the server: database, host key, logs, artifacts. `vole server` makes it if it is not there; other commands find the address and the admin token in it.',
   },
   http: {
     kind: { type: 'address' },
@@ -94,32 +95,32 @@ export const SETTINGS = {
   server: {
     kind: { type: 'string' },
     default: null,
-    required: true,
     commands: ['runner'],
+    required: ['runner'],
     value: 'ssh://ACCOUNT@HOST:PORT',
     doc: 'The server and the account.',
   },
   key: {
     kind: { type: 'path' },
     default: null,
-    required: true,
     commands: ['runner'],
+    required: ['runner'],
     value: 'FILE',
     doc: 'Private key of the account (OpenSSH format, no passphrase).',
   },
   'host-key': {
     kind: { type: 'string' },
     default: null,
-    required: true,
     commands: ['runner'],
+    required: ['runner'],
     value: 'FILE|SHA256:...',
     doc: "The server's host key: a file that holds it, or its fingerprint.",
   },
   dir: {
     kind: { type: 'path' },
     default: null,
-    required: true,
     commands: ['runner', 'cache'],
+    required: ['runner', 'cache'],
     value: 'DIR',
     doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks.',
   },

@@ -1,0 +1,62 @@
+import type { Environment } from '../shared/settings/resolve.ts';
+
+/**
+ * What a command may know and do of the process it runs in; tests give one of their own. The exit
+ * code starts at 0 and is set by an action that ends without throwing.
+ */
+export interface CliContext {
+  readonly env: Environment;
+  readonly cwd: string;
+  /** Whether standard output is a terminal. */
+  readonly interactive: boolean;
+  /** Width of the terminal; 80 where there is none. */
+  readonly columns: number;
+  exitCode: number;
+  /** What happens when whoever read our output has gone: `end` the process quietly, or go on without. */
+  onClosedOutput: 'end' | 'ignore';
+  stdout(text: string): void;
+  /** For much output: resolves when it was taken, so that a slow reader slows the writer. */
+  write(bytes: Uint8Array): Promise<void>;
+  stderr(text: string): void;
+  /** All of standard input as text. */
+  stdin(): Promise<string>;
+  /** Calls back at each signal until the returned function is called. */
+  onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH', listener: () => void): () => void;
+}
+
+/** The context of the real process. */
+export function processContext(): CliContext {
+  const context: CliContext = {
+    env: process.env,
+    cwd: process.cwd(),
+    interactive: Boolean(process.stdout.isTTY),
+    get columns() {
+      return process.stdout.columns || 80;
+    },
+    exitCode: 0,
+    onClosedOutput: 'end',
+    stdout: (text) => void process.stdout.write(text),
+    write: (bytes) =>
+      new Promise((resolve) => {
+        process.stdout.write(bytes, () => resolve());
+      }),
+    stderr: (text) => void process.stderr.write(text),
+    stdin: readStdin,
+    onSignal: (signal, listener) => {
+      process.on(signal, listener);
+      return () => void process.off(signal, listener);
+    },
+  };
+  // 141 is what a shell reports of a program that SIGPIPE ended; Node ignores the signal itself.
+  process.stdout.on('error', () => {
+    if (context.onClosedOutput === 'end') process.exit(141);
+  });
+  process.stderr.on('error', () => {});
+  return context;
+}
+
+async function readStdin(): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of process.stdin) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}

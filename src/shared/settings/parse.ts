@@ -1,0 +1,94 @@
+import { isAbsolute, resolve } from 'node:path';
+import { formatBytes, formatDuration, parseBytes, parseDuration, parseShare } from '../units.ts';
+import type { SettingKind } from './table.ts';
+import type { Address, SizeOrShare } from './types.ts';
+
+export type SettingValue = string | number | boolean | readonly string[] | SizeOrShare | Address;
+
+export type ParsedSetting = { ok: true; value: SettingValue } | { ok: false; allowed: string };
+
+/** What a value of this kind may be, for messages and documentation. */
+export function allowedText(kind: SettingKind): string {
+  switch (kind.type) {
+    case 'string':
+      return 'a text that is not empty';
+    case 'path':
+      return 'a path';
+    case 'list':
+      return 'a list separated by commas';
+    case 'flag':
+      return 'true or false';
+    case 'int':
+      return `a whole number from ${kind.min} to ${kind.max}`;
+    case 'number':
+      return `a number from ${kind.min} to ${kind.max}`;
+    case 'choice':
+      return kind.of.length === 1 ? `${kind.of[0]}` : `one of ${kind.of.join(', ')}`;
+    case 'duration':
+      return `a time from ${formatDuration(kind.minMs)} to ${formatDuration(kind.maxMs)}, such as 90s, 15m or 2h`;
+    case 'bytes':
+      return `a size of at least ${formatBytes(kind.min)}, such as 500M or 10GiB`;
+    case 'size-or-share':
+      return 'a size such as 500M or 10GiB, or a share of the file system such as 50%';
+    case 'address':
+      return 'HOST:PORT with a port from 0 to 65535';
+  }
+}
+
+/** Text of a flag or variable to the setting's value. Paths are made absolute against `cwd`. */
+export function parseSetting(kind: SettingKind, text: string, cwd: string): ParsedSetting {
+  const value = valueOf(kind, text, cwd);
+  return value === null ? { ok: false, allowed: allowedText(kind) } : { ok: true, value };
+}
+
+function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | null {
+  switch (kind.type) {
+    case 'string':
+      return text.trim() || null;
+    case 'path':
+      if (text === '' || text.includes('\0')) return null;
+      return isAbsolute(text) ? resolve(text) : resolve(cwd, text);
+    case 'list':
+      return text
+        .split(kind.separator)
+        .map((part) => part.trim())
+        .filter(Boolean);
+    case 'flag':
+      return flagOf(text);
+    case 'int':
+      return within(/^\d{1,15}$/.test(text) ? Number(text) : null, kind.min, kind.max);
+    case 'number':
+      return within(/^\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : null, kind.min, kind.max);
+    case 'choice':
+      return kind.of.includes(text) ? text : null;
+    case 'duration':
+      return within(parseDuration(text), kind.minMs, kind.maxMs);
+    case 'bytes':
+      return within(parseBytes(text), kind.min, Number.MAX_SAFE_INTEGER);
+    case 'size-or-share': {
+      const share = parseShare(text);
+      if (share !== null) return { share };
+      const bytes = parseBytes(text);
+      return bytes === null ? null : { bytes };
+    }
+    case 'address':
+      return addressOf(text);
+  }
+}
+
+function within(value: number | null, min: number, max: number): number | null {
+  return value !== null && value >= min && value <= max ? value : null;
+}
+
+function flagOf(text: string): boolean | null {
+  if (/^(true|1|yes|on)$/i.test(text)) return true;
+  return /^(false|0|no|off)$/i.test(text) ? false : null;
+}
+
+/** `127.0.0.1:80`, `name:80`, `[::1]:80`. */
+function addressOf(text: string): Address | null {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
+  if (!match) return null;
+  const port = Number(match[3]);
+  return port > 65_535 ? null : { host: match[1] ?? match[2] ?? '', port };
+}
