@@ -67,7 +67,11 @@ export function advance(state: LifecycleState, event: LifecycleEvent): Lifecycle
     case 'refused':
       return { ...state, mode: 'cancelling', refusal: state.refusal ?? event.refusal };
     case 'outdated':
-      return { ...state, mode: state.mode === 'running' ? 'draining' : state.mode, refusal: state.refusal ?? event.refusal };
+      return {
+        ...state,
+        mode: state.mode === 'running' ? 'draining' : state.mode,
+        refusal: state.refusal ?? event.refusal,
+      };
     case 'slots-closed':
       return { ...state, mode: 'stopped' };
     default:

@@ -1,6 +1,7 @@
 import { closeSync, openSync, read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { SessionLink } from '../slots/session-link.ts';
+import type { ReporterEvents } from './reporter-events.ts';
 
 const readAsync = promisify(read);
 
@@ -17,7 +18,7 @@ export class LogSender {
   readonly #run: number;
   readonly #attempt: number;
   readonly #spool: string;
-  readonly #onStale: (why: string) => void;
+  readonly #events: ReporterEvents;
   #available = 0;
   #final = false;
   #stopped = false;
@@ -28,13 +29,13 @@ export class LogSender {
   constructor(
     link: SessionLink,
     run: { run: number; attempt: number; spool: string },
-    onStale: (why: string) => void,
+    events: ReporterEvents,
   ) {
     this.#link = link;
     this.#run = run.run;
     this.#attempt = run.attempt;
     this.#spool = run.spool;
-    this.#onStale = onStale;
+    this.#events = events;
     this.#done = this.#loop();
   }
 
@@ -113,6 +114,7 @@ export class LogSender {
             if (answer.type === 'stale') stale = answer.why;
             else if (answer.type === 'disconnected' || answer.offset !== end) inOrder = false;
             else durable = end;
+            if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
           }),
         );
         offset = end;
@@ -135,6 +137,6 @@ export class LogSender {
 
   #stale(why: string): void {
     this.#stopped = true;
-    this.#onStale(why);
+    this.#events.stale(why);
   }
 }

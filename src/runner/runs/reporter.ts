@@ -2,18 +2,15 @@ import type { RunOutcome } from '../../shared/outcome.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, sendArtifact } from './artifact-sender.ts';
 import { LogSender } from './log-sender.ts';
+import type { ReporterEvents } from './reporter-events.ts';
 
 export type Reported = 'recorded' | 'stale' | 'abandoned';
 
-export interface ReporterEvents {
-  /** A person wants the run to end. */
-  cancel(why: string): void;
-  /** The run is somebody else's by now: what we still do for it counts for nothing. */
-  stale(why: string): void;
-}
-
-/** At least this often, or a third of the lease where that is shorter. */
-const HEARTBEAT_MS = 15_000;
+/**
+ * At least this often, or a third of the lease where that is shorter. A heartbeat is also what brings
+ * a cancel to a run whose steps say nothing, so it is how long a person waits for one.
+ */
+const HEARTBEAT_MS = 5_000;
 
 /**
  * What the server hears of one run: heartbeats on a timer of their own, so that they do not depend
@@ -36,7 +33,10 @@ export class Reporter {
     this.#link = link;
     this.#run = run;
     this.#events = events;
-    this.#log = new LogSender(link, run, (why) => this.#stale(why));
+    this.#log = new LogSender(link, run, {
+      cancel: (why) => events.cancel(why),
+      stale: (why) => this.#stale(why),
+    });
   }
 
   startHeartbeats(leaseSeconds: number): void {

@@ -40,7 +40,8 @@ export function notAllowed(spec: JobSpec, hostJobs: 'never' | 'trusted' | 'alway
 /** The host could not prepare the job, or the run was stopped while it tried. */
 export function unprepared(error: unknown, stop: Stop | null): RunOutcome {
   if (stop) return outcome(RESULT_OF_STOP[stop.reason], stop.reason, stop.why);
-  const full = (error as NodeJS.ErrnoException).code === 'ENOSPC' || /ENOSPC|no space left/i.test(oneLine(error));
+  const full =
+    (error as NodeJS.ErrnoException).code === 'ENOSPC' || /ENOSPC|no space left/i.test(oneLine(error));
   const detail = `the runner could not prepare the job: ${oneLine(error)}`;
   return outcome('failed', full ? 'disk-full' : 'host', detail);
 }

@@ -8,7 +8,10 @@ export function parseJob(run: number, attempt: number, spec: unknown): ParsedJob
   if (!result.success) {
     const issue = result.error.issues[0];
     const where = issue?.path.join('.') || 'the spec';
-    return { ok: false, why: `a job this runner does not understand: ${where}: ${issue?.message ?? 'invalid'}` };
+    return {
+      ok: false,
+      why: `a job this runner does not understand: ${where}: ${issue?.message ?? 'invalid'}`,
+    };
   }
   if (result.data.run !== run || result.data.attempt !== attempt) {
     return { ok: false, why: 'a job whose spec is another run or attempt than its message' };

@@ -18,13 +18,20 @@ describe('a runner process', () => {
   });
 
   it('cancels at a second signal and kills at a third', () => {
-    expect(after(signal(0), signal(1000))).toMatchObject({ mode: 'cancelling', interrupted: true, kill: false });
+    expect(after(signal(0), signal(1000))).toMatchObject({
+      mode: 'cancelling',
+      interrupted: true,
+      kill: false,
+    });
     expect(after(signal(0), signal(1000), signal(2000)).kill).toBe(true);
     expect(after(signal(0), signal(1000), signal(1500)).kill).toBe(false);
   });
 
   it('treats the end of the drain timeout as a second signal, and only while it drains', () => {
-    expect(after(signal(0), { type: 'drain-timeout' })).toMatchObject({ mode: 'cancelling', interrupted: true });
+    expect(after(signal(0), { type: 'drain-timeout' })).toMatchObject({
+      mode: 'cancelling',
+      interrupted: true,
+    });
     expect(after({ type: 'drain-timeout' })).toBe(INITIAL);
   });
 
