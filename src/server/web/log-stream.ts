@@ -1,0 +1,111 @@
+import { isFinal } from '../../shared/outcome.ts';
+import type { LogFiles } from '../logs/log-files.ts';
+import type { LeaseQueue } from '../queue/queue.ts';
+import type { Run, Store } from '../store/store.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+
+export interface LogSource {
+  readonly store: { readonly runs: Pick<Store['runs'], 'get'> };
+  readonly changes: Pick<LeaseQueue, 'onChange'>;
+  readonly logs: Pick<LogFiles, 'read' | 'onGrowth'>;
+}
+
+/** Whether nothing more can come to the log of this attempt. One that has not begun may still. */
+export function attemptOver(run: Pick<Run, 'state' | 'attempt'>, attempt: number): boolean {
+  if (isFinal(run.state) || run.attempt > attempt) return true;
+  return run.attempt === attempt && run.state !== 'running';
+}
+
+/** Woken by events between two looks as well: what happens while nobody waits is not missed. */
+class Wakeable {
+  #dirty = false;
+  #wake: (() => void) | null = null;
+
+  readonly signal = (): void => {
+    this.#dirty = true;
+    this.#wake?.();
+  };
+
+  async wait(): Promise<void> {
+    if (!this.#dirty) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#wake = null;
+    this.#dirty = false;
+  }
+}
+
+/**
+ * The bytes of one attempt's log from an offset, one chunk for each time the reader asks, so that a
+ * slow reader costs one chunk and no more. Ends at `endBytes`, or, where that is null, when the attempt is
+ * over and everything was sent, or `closing` aborts. A read that fails calls `onError` and ends the stream;
+ * whoever serves it must then break the connection, since an ordinary end means completeness.
+ */
+export function logStream(
+  source: LogSource,
+  at: { run: number; attempt: number; offset: number; endBytes: number | null },
+  options: { closing: AbortSignal; onError: (error: unknown) => void },
+): ReadableStream<Uint8Array> {
+  const { run, attempt, endBytes } = at;
+  let offset = at.offset;
+  const wake = new Wakeable();
+  let cancelled = false;
+  const releasers: (() => void)[] = [];
+  const release = () => {
+    cancelled = true;
+    for (const end of releasers.splice(0)) end();
+    wake.signal();
+  };
+
+  async function read(): Promise<Buffer> {
+    const most = endBytes === null ? CHUNK_BYTES : Math.min(CHUNK_BYTES, endBytes - offset);
+    return most > 0 ? source.logs.read(run, attempt, offset, most) : Buffer.alloc(0);
+  }
+
+  async function next(): Promise<Buffer | null> {
+    for (;;) {
+      const bytes = await read();
+      if (bytes.length > 0) return bytes;
+      if (endBytes !== null || cancelled || options.closing.aborted) return null;
+      const now = await source.store.runs.get(run);
+      if (now === null || attemptOver(now, attempt)) {
+        // what came between the read and the look at the run
+        const rest = await read();
+        return rest.length > 0 ? rest : null;
+      }
+      await wake.wait();
+    }
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start() {
+        if (endBytes !== null) return;
+        releasers.push(source.logs.onGrowth(run, attempt, wake.signal));
+        releasers.push(
+          source.changes.onChange((changed) => {
+            if (changed === run) wake.signal();
+          }),
+        );
+        options.closing.addEventListener('abort', wake.signal, { once: true });
+        releasers.push(() => options.closing.removeEventListener('abort', wake.signal));
+      },
+      async pull(controller) {
+        try {
+          const bytes = await next();
+          if (bytes !== null && !cancelled) {
+            offset += bytes.length;
+            controller.enqueue(bytes);
+            return;
+          }
+        } catch (error) {
+          options.onError(error);
+        }
+        const wasCancelled = cancelled;
+        release();
+        if (!wasCancelled) controller.close();
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import {
+  accountNameSchema,
+  cloneUrlFault,
+  refFault,
+  repositoryNameSchema,
+  secretValueFault,
+} from '../../../src/shared/api-names.ts';
+
+describe('a clone URL', () => {
+  it.each([
+    'https://git.example/owner/name.git',
+    'http://127.0.0.1:3000/a/b',
+    'ssh://git@git.example:22/a/b.git',
+    'git@git.example:a/b.git',
+    'file:///srv/git/a.git',
+    '/srv/git/with space/a.git',
+  ])('%s is taken', (url) => {
+    expect(cloneUrlFault(url)).toBeNull();
+  });
+
+  it.each([
+    '',
+    '-upload-pack=touch /tmp/x',
+    '--upload-pack=x',
+    'ext::sh -c id',
+    'git@host::x',
+    'fd::17',
+    'ssh://-oProxyCommand=id/x',
+    'git@-oProxyCommand=id:x',
+    'git@host:-x',
+    'ftp://host/x',
+    'relative/path',
+    './relative',
+    'https://host/a\nb',
+    'host:path',
+  ])('%j is refused', (url) => {
+    expect(cloneUrlFault(url)).not.toBeNull();
+  });
+});
+
+describe('a ref', () => {
+  it.each(['main', 'feature/ü#%2F', 'v1.0', 'refs/pull/12/head', 'a'.repeat(40)])('%s is taken', (ref) => {
+    expect(refFault(ref)).toBeNull();
+  });
+  it.each([
+    '',
+    '-main',
+    '--all',
+    'a..b',
+    'main~1',
+    'main^{tree}',
+    'HEAD@{1}',
+    'a b',
+    'a:b',
+    'x.lock',
+    '/x',
+    'a\nb',
+  ])('%j is refused', (ref) => {
+    expect(refFault(ref)).not.toBeNull();
+  });
+});
+
+describe('names', () => {
+  it.each(['a/b', 'Team-1/x.y_z'])('%s is a repository', (name) => {
+    expect(repositoryNameSchema.safeParse(name).success).toBe(true);
+  });
+  it.each(['a', 'a/b/c', '../b', 'a/..', 'a/.git', '-a/b', 'a/b\n', 'a/ b', ''])('%j is none', (name) => {
+    expect(repositoryNameSchema.safeParse(name).success).toBe(false);
+  });
+  it('an account is no option and no path', () => {
+    for (const name of ['-x', '.x', 'a/b', 'a b', '', 'a'.repeat(65)])
+      expect(accountNameSchema.safeParse(name).success).toBe(false);
+    expect(accountNameSchema.safeParse('build-host.1').success).toBe(true);
+  });
+});
+
+describe('the value of a secret', () => {
+  it('is text of 1 byte to 64 KiB without NUL', () => {
+    expect(secretValueFault(Buffer.from('x'))).toBeNull();
+    expect(secretValueFault(Buffer.alloc(64 * 1024, 'x'))).toBeNull();
+    expect(secretValueFault(Buffer.alloc(64 * 1024 + 1, 'x'))).toContain('64 KiB');
+    expect(secretValueFault(Buffer.alloc(0))).toContain('empty');
+    expect(secretValueFault(Buffer.from('a\0b'))).toContain('NUL');
+    expect(secretValueFault(Buffer.from([0x61, 0xff]))).toContain('UTF-8');
+  });
+});
