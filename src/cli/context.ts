@@ -29,7 +29,7 @@ export function processContext(): CliContext {
   const context: CliContext = {
     env: process.env,
     cwd: process.cwd(),
-    interactive: Boolean(process.stdout.isTTY),
+    interactive: process.stdout.isTTY ?? false,
     get columns() {
       return process.stdout.columns || 80;
     },

@@ -28,6 +28,7 @@ export function isFinal(state: RunState): state is FinalState {
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
  * - `bad-job`: the spec is not understood; `worker-died`: the thread ended; `lost`: the lease expired
+ * - `host`: the runner's host could not prepare the job (a directory, a lock, a descriptor)
  */
 export const REASONS = [
   'exit',
@@ -46,6 +47,7 @@ export const REASONS = [
   'bad-job',
   'worker-died',
   'engine',
+  'host',
   'lost',
 ] as const;
 export type Reason = (typeof REASONS)[number];

@@ -45,6 +45,8 @@ export interface JobPaths {
 export type GuardMode = 'shared' | 'exclusive';
 
 export type FromWorker =
+  /** First of all: `threadId` of the thread that has the run. */
+  | { type: 'thread'; id: number }
   /** Asks for the guard of the saved checkout; answered by `granted` or `denied` with the same id. */
   | { type: 'guard'; id: number; name: string; mode: GuardMode }
   | { type: 'guard-done'; id: number }

@@ -1,0 +1,63 @@
+/**
+ * Lines that stay at the bottom of a terminal while others scroll by above them. Elsewhere than on a
+ * terminal nothing stays: only what is printed is written.
+ */
+export class LiveLines {
+  readonly #write: (text: string) => void;
+  readonly #columns: () => number;
+  readonly #interactive: boolean;
+  #live: readonly string[] = [];
+  #shown = 0;
+
+  constructor(write: (text: string) => void, interactive: boolean, columns: () => number) {
+    this.#write = write;
+    this.#interactive = interactive;
+    this.#columns = columns;
+  }
+
+  /** Prints whole lines above the live ones. */
+  print(text: string): void {
+    if (!this.#interactive) {
+      this.#write(text);
+      return;
+    }
+    this.#write(this.#erase() + text + this.#draw());
+  }
+
+  /** What stands at the bottom from now on. */
+  set(lines: readonly string[]): void {
+    this.#live = lines;
+    if (this.#interactive) this.#write(this.#erase() + this.#draw());
+  }
+
+  clear(): void {
+    this.set([]);
+  }
+
+  #erase(): string {
+    const text = this.#shown > 0 ? `\u001b[${this.#shown}A\r\u001b[J` : '';
+    this.#shown = 0;
+    return text;
+  }
+
+  #draw(): string {
+    this.#shown = this.#live.length;
+    const width = Math.max(20, this.#columns() - 1);
+    return this.#live.map((line) => `${cut(line, width)}\n`).join('');
+  }
+}
+
+/** By code points: a wide character may still wrap, which only costs a line on the screen. */
+function cut(line: string, width: number): string {
+  const points = [...line];
+  return points.length <= width ? line : `${points.slice(0, width - 1).join('')}…`;
+}
+
+/** Removes what would move the cursor or change the terminal; colours stay. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+  return text.replace(
+    /\u001b\[[0-9;]*[A-HJKSTfhl-ln-su]|\u001b[\]P^_X][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[\u0000-\u0008\u000b-\u001a\u007f]|\u001b(?!\[)/g,
+    '',
+  );
+}

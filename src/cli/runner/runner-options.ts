@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
+import { connect } from '../../runner/session/connect.ts';
+import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
+import { backoffMs } from '../../runner/session/reconnect.ts';
+import type { Settings } from '../../shared/settings/types.ts';
+import type { CliContext } from '../context.ts';
+import { parseServerUrl } from '../runner.ts';
+import { version } from '../version.ts';
+
+/** Files of the built program stand beside the one that runs. */
+function builtFile(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/** What jobs get of the environment that vole was started in: PATH, and what `--job-env` names. */
+export function baseEnv(context: CliContext, names: readonly string[]): Record<string, string> {
+  const env: Record<string, string> = { PATH: context.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin' };
+  for (const name of names) {
+    const value = context.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return env;
+}
+
+/** What is the same for `vole runner` and the runner within `vole run`. */
+export function hostFacts(
+  jobs: number,
+): Pick<
+  RunnerOptions,
+  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'measureFile' | 'backoffMs' | 'connect'
+> {
+  return {
+    cpus: Math.max(os.availableParallelism(), jobs),
+    memoryBytes: os.totalmem(),
+    home: os.homedir(),
+    workerFile: builtFile('worker.js'),
+    measureFile: builtFile('measure-thread.js'),
+    backoffMs: (tries) => backoffMs(tries, Math.random()),
+    connect,
+  };
+}
+
+/** Of this process: tells its sessions from those of its siblings on the same host. */
+export function processName(): string {
+  return `${process.pid}-${randomBytes(4).toString('hex')}`;
+}
+
+export function runnerOptions(
+  settings: Settings<'runner'>,
+  context: CliContext,
+  log: RunnerLog,
+): RunnerOptions {
+  const server = parseServerUrl(settings.server);
+  const facts = hostFacts(settings.jobs);
+  const cpus = settings.cpus ?? facts.cpus;
+  const memoryBytes = settings.memory ?? facts.memoryBytes;
+  return {
+    ...facts,
+    endpoint: {
+      ...server,
+      privateKey: readPrivateKey(settings.key),
+      hostKeys: hostKeysFrom(settings.hostKey, context.cwd),
+    },
+    hello: {
+      version: version(),
+      machine: settings.machine ?? os.hostname(),
+      process: processName(),
+      slots: settings.jobs,
+      labels: [...settings.labels],
+      repos: [...settings.repos],
+      engine: settings.engine,
+      cpus,
+      memoryBytes,
+    },
+    cpus,
+    memoryBytes,
+    dir: path.resolve(context.cwd, settings.dir),
+    jobs: settings.jobs,
+    once: settings.once,
+    exitStatus: settings.exitStatus,
+    leaseWaitMs: settings.leaseWait,
+    noCache: settings.noCache,
+    cacheSize: settings.cacheSize,
+    gitSize: settings.gitSize,
+    minFree: settings.minFree,
+    trimIntervalMs: settings.trimInterval,
+    drainTimeoutMs: settings.drainTimeout,
+    killGraceMs: settings.killGrace,
+    logLimitBytes: settings.logLimit,
+    artifactLimitBytes: settings.artifactLimit,
+    hostJobs: settings.hostJobs,
+    baseEnv: baseEnv(context, settings.jobEnv),
+    log,
+  };
+}

@@ -1,0 +1,44 @@
+import type { Connect, Endpoint } from './session/session.ts';
+
+/** Where a runner's own log goes: objects of facts and one line, as pino takes them. */
+export interface RunnerLog {
+  debug(facts: object, line: string): void;
+  info(facts: object, line: string): void;
+  warn(facts: object, line: string): void;
+}
+
+/** A size in bytes or a share (0 to 1) of the file system that holds `dir`. */
+export type SizeOrShare = { bytes: number } | { share: number };
+
+/** Everything a runner process is told; the command line and `vole run` fill it in. */
+export interface RunnerOptions {
+  readonly connect: Connect;
+  readonly endpoint: Endpoint;
+  readonly hello: Omit<Parameters<Connect>[1], 'slot'>;
+  readonly backoffMs: (tries: number) => number;
+  readonly dir: string;
+  readonly jobs: number;
+  readonly once: boolean;
+  readonly exitStatus: boolean;
+  readonly leaseWaitMs: number;
+  readonly noCache: boolean;
+  readonly cacheSize: SizeOrShare;
+  readonly gitSize: SizeOrShare;
+  readonly minFree: SizeOrShare;
+  readonly trimIntervalMs: number;
+  readonly drainTimeoutMs: number;
+  readonly killGraceMs: number;
+  readonly logLimitBytes: number;
+  readonly artifactLimitBytes: number;
+  readonly hostJobs: 'never' | 'trusted' | 'always';
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** PATH and what `--job-env` names: the base of every step's environment. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** HOME of the jobs. */
+  readonly home: string;
+  /** Files of the built program: the worker thread's and the measuring thread's. */
+  readonly workerFile: string;
+  readonly measureFile: string;
+  readonly log: RunnerLog;
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import type { MessagePort } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { oneLine } from '../../shared/errors.ts';
+import type { TaskResult, WorkerTask } from '../../shared/worker-messages.ts';
+
+/** How a task ended: with its result, or with its thread. */
+export type TaskEnd = { type: 'result'; result: TaskResult } | { type: 'died'; why: string };
+
+export interface RunningTask {
+  readonly ended: Promise<TaskEnd>;
+  /** Ends the thread; resolves when it has exited, so that its messages have all arrived. */
+  terminate(): Promise<void>;
+}
+
+/**
+ * The worker threads of a runner, one task a thread. Threads are made when first needed and let go
+ * after half a minute idle; one stays warm.
+ *
+ * `atomics: 'disabled'`: under Piscina's default an idle thread sleeps in `Atomics.wait`, so a child
+ * that outlives its task is never reaped there, and a task costs twice as much.
+ */
+export class WorkerPool {
+  readonly #pool: Piscina;
+  readonly #failed: Promise<never>;
+
+  constructor(workerFile: string, maxThreads: number) {
+    this.#pool = new Piscina({
+      filename: workerFile,
+      minThreads: 1,
+      maxThreads,
+      idleTimeout: 30_000,
+      concurrentTasksPerWorker: 1,
+      atomics: 'disabled',
+      recordTiming: false,
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
+    });
+    // A worker file that fails to import leaves `run()` pending for ever: only this event tells.
+    this.#failed = new Promise((_, reject) => {
+      this.#pool.on('error', (error: unknown) => {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      });
+    });
+    this.#failed.catch(() => {});
+  }
+
+  run(task: WorkerTask, transfer: MessagePort): RunningTask {
+    const abort = new AbortController();
+    const running = this.#pool.run(task, { transferList: [transfer], signal: abort.signal });
+    const ended = Promise.race([running, this.#failed]).then(
+      (result): TaskEnd => ({ type: 'result', result: result as TaskResult }),
+      (error: unknown): TaskEnd => ({ type: 'died', why: oneLine(error) }),
+    );
+    return { ended, terminate: () => this.#terminate(abort, ended) };
+  }
+
+  /** Piscina's abort rejects before the thread has ended, so the exits of those it drops are awaited. */
+  async #terminate(abort: AbortController, ended: Promise<TaskEnd>): Promise<void> {
+    const unheard = new AbortController();
+    const before = this.#pool.threads.map((worker) => ({
+      worker,
+      exit: once(worker, 'exit', { signal: unheard.signal }).catch(() => {}),
+    }));
+    abort.abort();
+    await ended;
+    const kept = new Set(this.#pool.threads);
+    await Promise.all(before.filter(({ worker }) => !kept.has(worker)).map(({ exit }) => exit));
+    unheard.abort();
+  }
+
+  /** Threads that exist now. */
+  get threads(): number {
+    return this.#pool.threads.length;
+  }
+
+  /** Ends all threads; tasks must have ended. Idempotent. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}

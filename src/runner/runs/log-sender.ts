@@ -1,0 +1,142 @@
+import { closeSync, openSync, read } from 'node:fs';
+import { promisify } from 'node:util';
+import type { SessionLink } from '../slots/session-link.ts';
+import type { ReporterEvents } from './reporter-events.ts';
+
+const readAsync = promisify(read);
+
+/** Frames on their way at once: order is kept, and the next is read while the last one is synced. */
+const WINDOW = 3;
+
+/**
+ * Sends a run's log from its spool at the session's pace. After a reconnect it asks the server for
+ * its durable offset and goes on from there, so neither a lost connection nor a lost server costs a
+ * byte, and memory is bounded by the window.
+ */
+export class LogSender {
+  readonly #link: SessionLink;
+  readonly #run: number;
+  readonly #attempt: number;
+  readonly #spool: string;
+  readonly #events: ReporterEvents;
+  #available = 0;
+  #final = false;
+  #stopped = false;
+  #wake: () => void = () => {};
+  #durable = 0;
+  #done: Promise<void>;
+
+  constructor(
+    link: SessionLink,
+    run: { run: number; attempt: number; spool: string },
+    events: ReporterEvents,
+  ) {
+    this.#link = link;
+    this.#run = run.run;
+    this.#attempt = run.attempt;
+    this.#spool = run.spool;
+    this.#events = events;
+    this.#done = this.#loop();
+  }
+
+  /** The spool has this many bytes now. */
+  grown(bytes: number): void {
+    if (bytes <= this.#available) return;
+    this.#available = bytes;
+    this.#wake();
+  }
+
+  /** No more will come after `bytes`; resolves when the server has all of them, or `stop` was called. */
+  async finish(bytes: number): Promise<void> {
+    this.#available = Math.max(this.#available, bytes);
+    this.#final = true;
+    this.#wake();
+    await this.#done;
+  }
+
+  /** The server says that it has only this much: sends the rest again. Call after `finish`. */
+  async resend(from: number): Promise<void> {
+    this.#durable = from;
+    this.#done = this.#loop();
+    await this.#done;
+  }
+
+  /** Gives up what was not sent: the attempt is stale, or the process ends. */
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  async #loop(): Promise<void> {
+    let inOrder = true;
+    while (!this.#stopped) {
+      if (this.#durable >= this.#available) {
+        if (this.#final) return;
+        await this.#grownOrEnded(this.#durable);
+        continue;
+      }
+      const session = await this.#link.session();
+      if (!session || this.#stopped) return;
+      if (!inOrder) {
+        const reply = await session.log(this.#run, this.#attempt, this.#durable, new Uint8Array());
+        if (reply.type === 'stale') return this.#stale(reply.why);
+        if (reply.type === 'disconnected') continue;
+        this.#durable = reply.offset ?? this.#durable;
+      }
+      const sent = await this.#sendFrom(session, this.#durable);
+      if (sent.stale !== null) return this.#stale(sent.stale);
+      this.#durable = sent.durable;
+      inOrder = sent.inOrder;
+    }
+  }
+
+  /** Sends all that is there; ends early where the connection or the order of offsets was lost. */
+  async #sendFrom(
+    session: NonNullable<Awaited<ReturnType<SessionLink['session']>>>,
+    from: number,
+  ): Promise<{ durable: number; inOrder: boolean; stale: string | null }> {
+    const frameBytes = session.welcome.limits.frameBytes;
+    let offset = from;
+    let durable = from;
+    let inOrder = true;
+    let stale: string | null = null;
+    const underWay: Promise<void>[] = [];
+    const spool = openSync(this.#spool, 'r');
+    try {
+      while (inOrder && stale === null && !this.#stopped && offset < this.#available) {
+        const buffer = Buffer.allocUnsafe(Math.min(frameBytes, this.#available - offset));
+        const { bytesRead } = await readAsync(spool, buffer, 0, buffer.length, offset);
+        if (bytesRead === 0) break;
+        const end = offset + bytesRead;
+        const reply = session.log(this.#run, this.#attempt, offset, buffer.subarray(0, bytesRead));
+        underWay.push(
+          reply.then((answer) => {
+            if (answer.type === 'stale') stale = answer.why;
+            else if (answer.type === 'disconnected' || answer.offset !== end) inOrder = false;
+            else durable = end;
+            if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
+          }),
+        );
+        offset = end;
+        if (underWay.length >= WINDOW) await underWay.shift();
+      }
+      await Promise.all(underWay);
+    } finally {
+      closeSync(spool);
+    }
+    return { durable, inOrder, stale };
+  }
+
+  async #grownOrEnded(than: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (this.#available > than || this.#final || this.#stopped) resolve();
+    });
+    this.#wake = () => {};
+  }
+
+  #stale(why: string): void {
+    this.#stopped = true;
+    this.#events.stale(why);
+  }
+}

@@ -1,0 +1,105 @@
+import type { RunOutcome } from '../../shared/outcome.ts';
+import type { SessionLink } from '../slots/session-link.ts';
+import { type Artifact, sendArtifact } from './artifact-sender.ts';
+import { LogSender } from './log-sender.ts';
+import type { ReporterEvents } from './reporter-events.ts';
+
+export type Reported = 'recorded' | 'stale' | 'abandoned';
+
+/**
+ * At least this often, or a third of the lease where that is shorter. A heartbeat is also what brings
+ * a cancel to a run whose steps say nothing, so it is how long a person waits for one.
+ */
+const HEARTBEAT_MS = 5_000;
+
+/**
+ * What the server hears of one run: heartbeats on a timer of their own, so that they do not depend
+ * on how busy the run or its log is, the log, the artifacts, and last the record.
+ */
+export class Reporter {
+  readonly #link: SessionLink;
+  readonly #run: { run: number; attempt: number };
+  readonly #events: ReporterEvents;
+  readonly #log: LogSender;
+  readonly #artifacts: Promise<unknown>[] = [];
+  #heartbeat: NodeJS.Timeout | null = null;
+  #ended: Reported | null = null;
+
+  constructor(
+    link: SessionLink,
+    run: { run: number; attempt: number; spool: string },
+    events: ReporterEvents,
+  ) {
+    this.#link = link;
+    this.#run = run;
+    this.#events = events;
+    this.#log = new LogSender(link, run, {
+      cancel: (why) => events.cancel(why),
+      stale: (why) => this.#stale(why),
+    });
+  }
+
+  startHeartbeats(leaseSeconds: number): void {
+    const everyMs = Math.min(HEARTBEAT_MS, (leaseSeconds * 1000) / 3);
+    this.#heartbeat = setInterval(() => void this.beat(), everyMs);
+  }
+
+  /** Beats at once, for instance after a reconnect. */
+  async beat(): Promise<void> {
+    // Asks for a session rather than taking the current one: the beat is what reconnects a slot
+    // whose step says nothing for an hour.
+    const session = await this.#link.session();
+    if (!session || this.#ended) return;
+    const reply = await session.heartbeat(this.#run.run, this.#run.attempt);
+    if (reply.type === 'stale') this.#stale(reply.why);
+    else if (reply.type === 'ok' && reply.cancel !== undefined) this.#events.cancel(reply.cancel);
+  }
+
+  spooled(bytes: number): void {
+    this.#log.grown(bytes);
+  }
+
+  artifact(artifact: Artifact): void {
+    const before = this.#artifacts.at(-1) ?? Promise.resolve();
+    this.#artifacts.push(before.then(() => sendArtifact(this.#link, this.#run, artifact)));
+  }
+
+  /** Sends what is left of the log and the artifacts, then the record, however often it takes. */
+  async finish(outcome: RunOutcome, logLength: number): Promise<Reported> {
+    await Promise.all([this.#log.finish(logLength), ...this.#artifacts]);
+    const reported = await this.#record(outcome, logLength);
+    this.#end(reported);
+    return reported;
+  }
+
+  async #record(outcome: RunOutcome, logLength: number): Promise<Reported> {
+    while (!this.#ended) {
+      const session = await this.#link.session();
+      if (!session) return 'abandoned';
+      const reply = await session.record(this.#run.run, this.#run.attempt, outcome, logLength);
+      if (reply.type === 'stale') return 'stale';
+      if (reply.type === 'ok' && (reply.offset === undefined || reply.offset >= logLength)) return 'recorded';
+      // Disconnected, or the server has less of the log than we thought: what is missing goes first.
+      if (reply.type === 'ok') await this.#log.resend(reply.offset ?? 0);
+    }
+    return this.#ended;
+  }
+
+  /** Ends without a record: nothing more is sent. */
+  abandon(): void {
+    this.#end('abandoned');
+  }
+
+  #stale(why: string): void {
+    if (this.#ended) return;
+    this.#end('stale');
+    this.#events.stale(why);
+  }
+
+  #end(how: Reported): void {
+    this.#ended ??= how;
+    if (this.#heartbeat) clearInterval(this.#heartbeat);
+    this.#heartbeat = null;
+    this.#log.stop();
+  }
+}

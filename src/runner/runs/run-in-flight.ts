@@ -1,0 +1,204 @@
+import { statSync } from 'node:fs';
+import { MessageChannel } from 'node:worker_threads';
+import type { JobSpec } from '../../shared/job-spec.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
+import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
+import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
+import type { SessionLink } from '../slots/session-link.ts';
+import { ProcessesOfRun } from './processes-of-run.ts';
+import { type Reported, Reporter } from './reporter.ts';
+import { notAllowed, outcomeOfEnd, type Stop, type StopReason, unprepared } from './run-outcomes.ts';
+import { type PortServices, WorkerPort } from './worker-port.ts';
+
+/** What a run holds on this host while it executes. */
+export interface JobRoom {
+  readonly paths: JobPaths;
+  readonly cgroup: string | null;
+  readonly marker: string;
+  readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
+  /** Gives up the namespace; only once the run's processes are gone. */
+  releaseCache(): Promise<void>;
+  /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
+  dispose(): Promise<void>;
+}
+
+/** The process-wide services that a run uses. */
+export interface RunServices extends PortServices {
+  readonly pool: WorkerPool;
+  /** Takes guards and makes tree, owner record, namespace and cgroup. Throws an Error of one clear line. */
+  makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
+  readonly task: Pick<
+    WorkerTask,
+    'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
+  >;
+  readonly hostJobs: 'never' | 'trusted' | 'always';
+  readonly onThread: (spec: JobSpec, threadId: number) => void;
+  readonly warn: (line: string) => void;
+}
+
+export interface RunEnd {
+  readonly outcome: RunOutcome;
+  readonly reported: Reported;
+}
+
+/** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
+const ANSWER_MS = 5_000;
+/** How long KILL may take to have ended everything before the slot goes on without it. */
+const GONE_MS = 10_000;
+
+/**
+ * One run from its acceptance to its record. The order of the end is what keeps the promises: the
+ * task has ended, then every process is gone, then the guards are released, then the log is
+ * complete on the server, then the record, then the tree goes.
+ */
+export class RunInFlight {
+  readonly spec: JobSpec;
+  readonly #services: RunServices;
+  readonly #link: SessionLink;
+  readonly #abort = new AbortController();
+  readonly #startedAt = Date.now();
+  #reporter: Reporter | null = null;
+  #port: WorkerPort | null = null;
+  #task: RunningTask | null = null;
+  #processes: ProcessesOfRun | null = null;
+  #stop: Stop | null = null;
+  #stale = false;
+
+  constructor(services: RunServices, spec: JobSpec, link: SessionLink) {
+    this.#services = services;
+    this.spec = spec;
+    this.#link = link;
+  }
+
+  /** Never rejects: what goes wrong is the outcome. */
+  async execute(leaseSeconds: number): Promise<RunEnd> {
+    const refusal = notAllowed(this.spec, this.#services.hostJobs);
+    if (refusal) return await this.#report(refusal, 0, this.#startReporter('', leaseSeconds));
+    const early = this.#startReporter('', leaseSeconds);
+    let room: JobRoom;
+    try {
+      room = await this.#services.makeRoom(this.spec, this.#abort.signal);
+    } catch (error) {
+      return await this.#report(unprepared(error, this.#stop), 0, early);
+    }
+    early.abandon();
+    const reporter = this.#startReporter(room.paths.spool, leaseSeconds);
+    const end = await this.#runTask(room, reporter);
+    await this.#letGo(end, room);
+    const logLength = end.type === 'result' ? end.result.logBytes : sizeOf(room.paths.spool);
+    const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
+    const report = await this.#report(outcome, logLength, reporter);
+    await room.dispose();
+    return report;
+  }
+
+  /** Ends the run early: TERM, the grace, KILL; and its thread, where that does not answer. The first call counts. */
+  cancel(reason: StopReason, why: string): void {
+    if (this.#stop) return;
+    this.#stop = { reason, why };
+    this.#abort.abort(new Error(why));
+    this.#port?.cancel(reason, why);
+    const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
+    void this.#task?.ended.then(() => clearTimeout(unanswered));
+  }
+
+  /** The last resort: KILL to everything at once, and no record. */
+  kill(): void {
+    this.cancel('interrupted', 'the runner was told to go at once');
+    this.#reporter?.abandon();
+    this.#processes?.kill();
+    this.#endThread();
+  }
+
+  /** Tells the server that the run lives, for instance after a reconnect. */
+  beat(): void {
+    void this.#reporter?.beat();
+  }
+
+  #startReporter(spool: string, leaseSeconds: number): Reporter {
+    const { run, attempt } = this.spec;
+    const reporter = new Reporter(
+      this.#link,
+      { run, attempt, spool },
+      {
+        cancel: (why) => this.cancel('cancelled', why),
+        stale: (why) => {
+          this.#stale = true;
+          this.cancel('cancelled', `stale: ${why}`);
+        },
+      },
+    );
+    reporter.startHeartbeats(leaseSeconds);
+    this.#reporter = reporter;
+    return reporter;
+  }
+
+  async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
+    if (!this.#stale) return { outcome, reported: await reporter.finish(outcome, logLength) };
+    reporter.abandon();
+    return { outcome, reported: 'stale' };
+  }
+
+  async #runTask(room: JobRoom, reporter: Reporter): Promise<TaskEnd> {
+    const { port1, port2 } = new MessageChannel();
+    const processes = new ProcessesOfRun(room.marker, room.cgroup);
+    this.#processes = processes;
+    this.#port = new WorkerPort(port1, this.#services, {
+      thread: (id) => this.#services.onThread(this.spec, id),
+      process: (pgid) => {
+        processes.announced(pgid);
+        room.owner.group(pgid);
+      },
+      processGone: (pgid) => {
+        processes.gone(pgid);
+        room.owner.groupGone(pgid);
+      },
+      spooled: (bytes) => reporter.spooled(bytes),
+      artifact: (artifact) => reporter.artifact(artifact),
+    });
+    const { task: settings, pool } = this.#services;
+    this.#task = pool.run(
+      {
+        ...settings,
+        spec: this.spec,
+        paths: room.paths,
+        port: port2,
+        marker: room.marker,
+        cgroup: room.cgroup,
+        startedAt: this.#startedAt,
+      },
+      port2,
+    );
+    if (this.#stop) this.#port.cancel(this.#stop.reason, this.#stop.why);
+    const overdue = setTimeout(
+      () => this.cancel('timeout', `over its ${this.spec.timeoutMs / 60_000} minutes`),
+      Math.min(this.spec.timeoutMs + ANSWER_MS, 2 ** 31 - 1),
+    );
+    const end = await this.#task.ended;
+    clearTimeout(overdue);
+    await this.#port.close();
+    return end;
+  }
+
+  #endThread(): void {
+    void this.#task?.terminate();
+  }
+
+  /** Guards go when the processes are gone. What withstands KILL keeps them, and the slot goes on. */
+  async #letGo(end: TaskEnd, room: JobRoom): Promise<void> {
+    if (end.type === 'died') await this.#task?.terminate();
+    const threadDied = end.type === 'died';
+    const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
+    if (gone === false) {
+      const { run, attempt } = this.spec;
+      this.#services.warn(`run ${run} attempt ${attempt}: processes withstand KILL; its cache stays in use`);
+      return;
+    }
+    this.#port?.releaseGuards();
+    await room.releaseCache();
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

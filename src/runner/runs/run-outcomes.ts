@@ -1,0 +1,57 @@
+import { oneLine } from '../../shared/errors.ts';
+import type { JobSpec } from '../../shared/job-spec.ts';
+import type { Reason, RunOutcome } from '../../shared/outcome.ts';
+import type { TaskEnd } from '../pool/pool.ts';
+
+export type StopReason = 'cancelled' | 'timeout' | 'interrupted';
+export interface Stop {
+  readonly reason: StopReason;
+  readonly why: string;
+}
+
+const RESULT_OF_STOP = {
+  cancelled: 'cancelled',
+  timeout: 'timed-out',
+  interrupted: 'interrupted',
+} as const satisfies Record<StopReason, RunOutcome['result']>;
+
+function outcome(
+  result: RunOutcome['result'],
+  reason: Reason | null,
+  detail: string,
+  durationMs = 0,
+): RunOutcome {
+  return { result, reason, detail: detail.slice(0, 500), steps: [], durationMs };
+}
+
+/** What ends this run alone, before anything of it is executed; null where it may run here. */
+export function notAllowed(spec: JobSpec, hostJobs: 'never' | 'trusted' | 'always'): RunOutcome | null {
+  if (spec.image !== null) {
+    return outcome('refused', 'not-allowed', `image ${spec.image}: jobs in containers are not built yet`);
+  }
+  if (hostJobs === 'always' || (hostJobs === 'trusted' && spec.trust === 'trusted')) return null;
+  const why =
+    hostJobs === 'never'
+      ? 'this runner takes no jobs on the host (--host-jobs never): give the job an image'
+      : 'an untrusted run may not execute on the host: give the job an image (--host-jobs trusted)';
+  return outcome('refused', 'not-allowed', why);
+}
+
+/** The host could not prepare the job, or the run was stopped while it tried. */
+export function unprepared(error: unknown, stop: Stop | null): RunOutcome {
+  if (stop) return outcome(RESULT_OF_STOP[stop.reason], stop.reason, stop.why);
+  const full =
+    (error as NodeJS.ErrnoException).code === 'ENOSPC' || /ENOSPC|no space left/i.test(oneLine(error));
+  const detail = `the runner could not prepare the job: ${oneLine(error)}`;
+  return outcome('failed', full ? 'disk-full' : 'host', detail);
+}
+
+/** What the record says, from how the task ended and whether we ended it. */
+export function outcomeOfEnd(end: TaskEnd, stop: Stop | null, durationMs: number): RunOutcome {
+  if (end.type === 'result') return end.result.outcome;
+  if (stop) {
+    const detail = `${stop.why}; its worker thread did not answer and was ended`;
+    return outcome(RESULT_OF_STOP[stop.reason], stop.reason, detail, durationMs);
+  }
+  return outcome('failed', 'worker-died', `the worker thread ended: ${end.why}`, durationMs);
+}

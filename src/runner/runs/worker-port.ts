@@ -1,0 +1,124 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { oneLine } from '../../shared/errors.ts';
+import type { HeldGuard } from '../../shared/lock/types.ts';
+import type { FromWorker, GuardMode, ToWorker } from '../../shared/worker-messages.ts';
+import type { Artifact } from './artifact-sender.ts';
+
+/** Descriptors of one step's output, opened by the main thread. */
+export interface StepStreams {
+  readonly stdoutRead: number;
+  readonly stdoutWrite: number;
+  readonly stderrRead: number;
+  readonly stderrWrite: number;
+}
+
+export interface PortServices {
+  guard(name: string, mode: GuardMode, signal: AbortSignal): Promise<HeldGuard>;
+  streams(): Promise<StepStreams>;
+}
+
+export interface PortEvents {
+  thread(id: number): void;
+  process(pgid: number): void;
+  processGone(pgid: number): void;
+  spooled(bytes: number): void;
+  artifact(artifact: Artifact): void;
+}
+
+/**
+ * The main thread's end of a run's port. Holds the guards that the worker asks for: they are the
+ * main thread's, so a worker that is terminated in mid-fetch frees nothing until its processes are
+ * gone and `releaseGuards` is called.
+ */
+export class WorkerPort {
+  readonly #port: MessagePort;
+  readonly #services: PortServices;
+  readonly #events: PortEvents;
+  readonly #held = new Map<number, HeldGuard>();
+  readonly #abort = new AbortController();
+  readonly #asking = new Set<Promise<void>>();
+
+  constructor(port: MessagePort, services: PortServices, events: PortEvents) {
+    this.#port = port;
+    this.#services = services;
+    this.#events = events;
+    port.on('message', (message: FromWorker) => this.#receive(message));
+  }
+
+  cancel(reason: 'cancelled' | 'timeout' | 'interrupted', why: string): void {
+    this.#send({ type: 'cancel', reason, why });
+  }
+
+  /**
+   * Ends waiting requests and the port; guards stay held. The task's result comes on another port
+   * and may overtake what was posted here before it, so that is taken first.
+   */
+  async close(): Promise<void> {
+    for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port)) {
+      this.#receive(next.message as FromWorker);
+    }
+    this.#abort.abort(new Error('the run has ended'));
+    this.#port.close();
+    await Promise.all(this.#asking);
+  }
+
+  /** Lets all guards go: only once the run's processes are gone. */
+  releaseGuards(): void {
+    for (const guard of this.#held.values()) guard.release();
+    this.#held.clear();
+  }
+
+  #send(message: ToWorker): void {
+    this.#port.postMessage(message);
+  }
+
+  #receive(message: FromWorker): void {
+    switch (message.type) {
+      case 'thread':
+        return this.#events.thread(message.id);
+      case 'guard':
+        return this.#track(this.#grant(message.id, message.name, message.mode));
+      case 'guard-done':
+        this.#held.get(message.id)?.release();
+        this.#held.delete(message.id);
+        return;
+      case 'streams':
+        return this.#track(this.#giveStreams(message.id));
+      case 'process':
+        return this.#events.process(message.pgid);
+      case 'process-gone':
+        return this.#events.processGone(message.pgid);
+      case 'step-started':
+      case 'step-ended':
+        return; // the record and the log say the same
+      case 'spooled':
+        return this.#events.spooled(message.bytes);
+      case 'artifact':
+        return this.#events.artifact(message);
+      default:
+        return message satisfies never;
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#asking.delete(tracked));
+    this.#asking.add(tracked);
+  }
+
+  async #grant(id: number, name: string, mode: GuardMode): Promise<void> {
+    try {
+      this.#held.set(id, await this.#services.guard(name, mode, this.#abort.signal));
+      this.#send({ type: 'granted', id });
+    } catch (error) {
+      this.#send({ type: 'denied', id, why: oneLine(error) });
+    }
+  }
+
+  async #giveStreams(id: number): Promise<void> {
+    try {
+      this.#send({ type: 'streams', id, ...(await this.#services.streams()) });
+    } catch (error) {
+      this.#send({ type: 'streams-failed', id, why: oneLine(error) });
+    }
+  }
+}

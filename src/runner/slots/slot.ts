@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import type { JobSpec } from '../../shared/job-spec.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
+import type { LifecycleMode } from '../lifecycle.ts';
+import { type RunEnd, RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
+import type { StopReason } from '../runs/run-outcomes.ts';
+import type { SessionConnection } from '../session/session.ts';
+import { parseJob } from './parse-job.ts';
+import type { Resources } from './resources.ts';
+import type { SessionLink } from './session-link.ts';
+import { type SlotEvent, type SlotState, stepSlot } from './slot-machine.ts';
+
+export interface SlotServices {
+  readonly runs: RunServices;
+  readonly resources: Resources;
+  readonly leaseWaitMs: number;
+  readonly once: boolean;
+  readonly mode: () => LifecycleMode;
+  /** Resolves when the disk has room for another run, or the signal aborts. */
+  readonly room: (signal: AbortSignal) => Promise<void>;
+  readonly onRefusedJob: (why: string) => void;
+  readonly onRunStarted: (spec: JobSpec, slot: number) => void;
+  readonly onRunEnded: (spec: JobSpec, slot: number, end: RunEnd) => void;
+}
+
+interface Job {
+  readonly spec: JobSpec;
+  readonly leaseSeconds: number;
+  /** Gives back the cores and memory it claimed. */
+  readonly release: () => void;
+}
+
+/**
+ * One slot of a runner process: connect, lease, run, report, again. What it does next is decided by
+ * `stepSlot`; this class does it.
+ */
+export class Slot {
+  readonly index: number;
+  readonly #services: SlotServices;
+  readonly #link: SessionLink;
+  readonly #leaving = new AbortController();
+  #run: RunInFlight | null = null;
+  #leasing = false;
+
+  constructor(index: number, services: SlotServices, link: SessionLink) {
+    this.index = index;
+    this.#services = services;
+    this.#link = link;
+  }
+
+  /** Until the slot has closed. Never rejects. */
+  async loop(): Promise<void> {
+    let state: SlotState<Job> = { at: 'asking', key: newKey() };
+    while (state.at !== 'closed') {
+      const event = await this.#act(state);
+      const context = { mode: this.#services.mode(), once: this.#services.once, newKey };
+      const next: SlotState<Job> = stepSlot(state, event, context);
+      if (event.type === 'job' && next.at !== 'accepting') event.job.release();
+      state = next;
+    }
+    await this.#link.close();
+  }
+
+  get running(): JobSpec | null {
+    return this.#run?.spec ?? null;
+  }
+
+  /** Takes no more runs; a waiting lease is withdrawn, a run in flight goes on. */
+  leave(): void {
+    this.#leaving.abort();
+    if (this.#leasing) this.#link.drop();
+  }
+
+  cancel(reason: StopReason, why: string): void {
+    this.#run?.cancel(reason, why);
+  }
+
+  kill(): void {
+    this.#run?.kill();
+    void this.#link.close();
+  }
+
+  /** After a reconnect: tells the server at once that the run lives. */
+  reconnected(): void {
+    this.#run?.beat();
+  }
+
+  async #act(state: SlotState<Job>): Promise<SlotEvent<Job>> {
+    switch (state.at) {
+      case 'asking':
+        return await this.#ask(state.key);
+      case 'accepting':
+        return await this.#accept(state.job);
+      case 'running':
+        return await this.#execute(state.job);
+      case 'closed':
+        return { type: 'no-session' };
+      default:
+        return state satisfies never;
+    }
+  }
+
+  async #ask(key: string): Promise<SlotEvent<Job>> {
+    await this.#services.room(this.#leaving.signal);
+    if (this.#leaving.signal.aborted) return { type: 'unanswered' };
+    this.#leasing = true;
+    const session = await this.#link.session();
+    if (!session) return { type: 'no-session' };
+    if (this.#leaving.signal.aborted) return { type: 'unanswered' };
+    const reply = await session.lease({
+      key,
+      waitSeconds: Math.round(this.#services.leaseWaitMs / 1000),
+      ...this.#services.resources.free(),
+    });
+    this.#leasing = false;
+    switch (reply.type) {
+      case 'idle':
+        return { type: 'idle' };
+      case 'disconnected':
+        return { type: 'unanswered' };
+      case 'job':
+        return await this.#received(session, reply);
+      default:
+        return reply satisfies never;
+    }
+  }
+
+  /** A spec that we cannot understand ends its run as refused, so that no other host gets it too. */
+  async #received(
+    session: SessionConnection,
+    reply: { run: number; attempt: number; spec?: unknown },
+  ): Promise<SlotEvent<Job>> {
+    const parsed = parseJob(reply.run, reply.attempt, reply.spec);
+    if (!parsed.ok) {
+      const why = `run ${reply.run}: ${parsed.why}`;
+      await session.heartbeat(reply.run, reply.attempt);
+      await session.record(reply.run, reply.attempt, refusedOutcome(parsed.why), 0);
+      this.#services.onRefusedJob(why);
+      return { type: 'job-refused' };
+    }
+    const release = this.#services.resources.take(parsed.spec);
+    if (!release) {
+      // Another slot of this process took the cores since we asked: closing gives the run back.
+      this.#link.drop();
+      return { type: 'not-accepted' };
+    }
+    const { leaseSeconds } = session.welcome;
+    return { type: 'job', job: { spec: parsed.spec, leaseSeconds, release } };
+  }
+
+  /** The run is ours once the server has said so: until then it may have been given to another. */
+  async #accept(job: Job): Promise<SlotEvent<Job>> {
+    const session = this.#link.current;
+    const reply = await session?.heartbeat(job.spec.run, job.spec.attempt);
+    if (reply?.type === 'ok') return { type: 'accepted' };
+    job.release();
+    return reply?.type === 'stale' ? { type: 'not-accepted' } : { type: 'unanswered' };
+  }
+
+  async #execute(job: Job): Promise<SlotEvent<Job>> {
+    const run = new RunInFlight(this.#services.runs, job.spec, this.#link);
+    this.#run = run;
+    this.#services.onRunStarted(job.spec, this.index);
+    const end = await run.execute(job.leaseSeconds);
+    this.#run = null;
+    job.release();
+    this.#services.onRunEnded(job.spec, this.index, end);
+    return { type: 'ended' };
+  }
+}
+
+function newKey(): string {
+  return randomBytes(12).toString('hex');
+}
+
+function refusedOutcome(why: string): RunOutcome {
+  return { result: 'refused', reason: 'bad-job', detail: why, steps: [], durationMs: 0 };
+}

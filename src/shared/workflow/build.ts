@@ -1,0 +1,99 @@
+import { matrixEntries } from './matrix.ts';
+import type { Finding } from './messages.ts';
+import type { RawCommand, RawJob, RawWorkflow } from './schema.ts';
+import type {
+  EventFilter,
+  MatrixEntry,
+  Workflow,
+  WorkflowEvents,
+  WorkflowJob,
+  WorkflowStep,
+} from './types.ts';
+
+/** Gives the checked file the shape that the rest of vole works with; too large a matrix is found here. */
+export function buildWorkflow(raw: RawWorkflow): { workflow: Workflow; findings: Finding[] } {
+  const findings: Finding[] = [];
+  const jobs = Object.entries(raw.jobs ?? {}).map(([id, job]) => {
+    const matrix = matrixOf(id, job, findings);
+    return { ...jobOf(id, job), needs: [...new Set(job.needs)], matrix };
+  });
+  const commands = Object.entries(raw.commands ?? {}).map(([id, job]) => jobOf(id, job));
+  if (jobs.length === 0 && commands.length === 0) {
+    findings.push({
+      path: ['jobs'],
+      what: 'key',
+      message: 'there are no jobs; expected at least one under `jobs`',
+    });
+  }
+  const workflow = { name: raw.name ?? null, on: eventsOf(raw.on), env: raw.env ?? {}, jobs, commands };
+  return { workflow, findings };
+}
+
+function matrixOf(id: string, job: RawJob, findings: Finding[]): MatrixEntry[] | null {
+  if (!job.strategy?.matrix) return null;
+  const made = matrixEntries(job.strategy.matrix);
+  if ('entries' in made) return made.entries;
+  findings.push({
+    path: ['jobs', id, 'strategy', 'matrix'],
+    what: 'key',
+    message: `\`${id}\`: ${made.fault}`,
+  });
+  return null;
+}
+
+function jobOf(id: string, job: RawCommand): WorkflowJob {
+  const serial = job.serial ?? null;
+  const { checkout } = job;
+  const wanted = typeof checkout === 'boolean' ? checkout && { submodules: false } : checkout;
+  return {
+    id,
+    name: job.name ?? null,
+    needs: [],
+    matrix: null,
+    labels: job.labels,
+    cpus: job.cpus,
+    memoryBytes: job.memory,
+    serial,
+    retryLost: job['retry-lost'] ?? serial === null,
+    timeoutMs: Math.round(job['timeout-minutes'] * 60_000),
+    checkout: wanted || null,
+    env: job.env ?? {},
+    steps: job.steps.map(stepOf),
+    artifacts: job.artifacts,
+  };
+}
+
+function stepOf(step: RawJob['steps'][number]): WorkflowStep {
+  const minutes = step['timeout-minutes'];
+  return {
+    name: step.name ?? null,
+    run: step.run,
+    shell: step.shell,
+    workingDirectory: step['working-directory'],
+    env: step.env ?? {},
+    if: step.if,
+    continueOnError: step['continue-on-error'],
+    timeoutMs: minutes === undefined ? null : Math.round(minutes * 60_000),
+  };
+}
+
+const EVERY: EventFilter = { branches: null, tags: null, paths: null };
+
+function eventsOf(on: RawWorkflow['on']): WorkflowEvents {
+  if (typeof on === 'string' || Array.isArray(on)) {
+    const names = [on].flat();
+    return {
+      push: names.includes('push') ? EVERY : null,
+      pullRequest: names.includes('pull_request') ? EVERY : null,
+    };
+  }
+  // `push:` with nothing after it is the event without filters; a key that is not there is no event.
+  return {
+    push: on.push === undefined ? null : { ...EVERY, ...given(on.push) },
+    pullRequest: on.pull_request === undefined ? null : { ...EVERY, ...given(on.pull_request) },
+  };
+}
+
+function given(filter: { [key: string]: string[] | undefined } | null): Partial<EventFilter> {
+  return Object.fromEntries(Object.entries(filter ?? {}).filter(([, globs]) => globs !== undefined));
+}

@@ -1,0 +1,111 @@
+import { putIn } from './expressions.ts';
+import type { ExpandedRun, MatrixEntry, RunFacts, Workflow, WorkflowJob, WorkflowStep } from './types.ts';
+
+/**
+ * The runs that an event makes of the workflow's jobs, one for each matrix entry. `needs` of a job
+ * with a matrix means all its entries. Only `jobs`, or all where it is null, and what they need.
+ */
+export function expandWorkflow(
+  workflow: Workflow,
+  facts: RunFacts,
+  jobs: readonly string[] | null = null,
+): ExpandedRun[] {
+  const wanted = jobs === null ? null : withNeeds(workflow, jobs);
+  const made = workflow.jobs
+    .filter((job) => wanted === null || wanted.has(job.id))
+    .map((job) => ({ job, runs: runsOfJob(workflow, job, facts) }));
+  const keys = new Map(made.map(({ job, runs }) => [job.id, runs.map((run) => run.key)]));
+  return made.flatMap(({ job, runs }) =>
+    runs.map((run) => ({ ...run, needs: job.needs.flatMap((need) => keys.get(need) ?? []) })),
+  );
+}
+
+function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<string> {
+  const byId = new Map(workflow.jobs.map((job) => [job.id, job]));
+  const wanted = new Set<string>();
+  const left = [...jobs];
+  for (let id = left.pop(); id !== undefined; id = left.pop()) {
+    if (wanted.has(id)) continue;
+    wanted.add(id);
+    left.push(...(byId.get(id)?.needs ?? []));
+  }
+  return wanted;
+}
+
+/** The runs of one job, with `needs` still empty. */
+export function runsOfJob(workflow: Workflow, job: WorkflowJob, facts: RunFacts): ExpandedRun[] {
+  const seen = new Map<string, number>();
+  return (job.matrix ?? [null]).map((entry) => {
+    const plain = entry === null ? job.id : `${job.id} (${Object.values(entry).join(', ')})`;
+    const before = seen.get(plain) ?? 0;
+    seen.set(plain, before + 1);
+    const key = before === 0 ? plain : `${plain} #${before + 1}`;
+    return runOf(workflow, job, entry ?? {}, key, facts);
+  });
+}
+
+function runOf(
+  workflow: Workflow,
+  job: WorkflowJob,
+  entry: MatrixEntry,
+  key: string,
+  facts: RunFacts,
+): ExpandedRun {
+  const fill = (text: string) => putIn(text, entry);
+  const name = (job.name === null ? key : fill(job.name)) || key;
+  const { cloneUrl: url, ref, sha } = facts;
+  return {
+    key,
+    job: name,
+    needs: [],
+    labels: job.labels.map(fill),
+    cpus: job.cpus,
+    memoryBytes: job.memoryBytes,
+    serial: job.serial === null ? null : `${facts.repository}:${fill(job.serial)}`,
+    retryLost: job.retryLost,
+    kind: 'job',
+    state: 'queued',
+    spec: {
+      repository: facts.repository,
+      trust: facts.trust,
+      job: name,
+      event: facts.event,
+      source: job.checkout && { url, ref, sha, submodules: job.checkout.submodules },
+      image: null,
+      env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
+      steps: job.steps.map((step) => stepOf(step, fill)),
+      artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),
+      timeoutMs: job.timeoutMs,
+      cpus: job.cpus,
+      memoryBytes: job.memoryBytes,
+    },
+  };
+}
+
+function stepOf(step: WorkflowStep, fill: (text: string) => string): ExpandedRun['spec']['steps'][number] {
+  const run = fill(step.run);
+  return {
+    kind: 'run',
+    name: (step.name === null ? '' : fill(step.name)) || firstLine(run),
+    run,
+    shell: step.shell,
+    workingDirectory: fill(step.workingDirectory),
+    env: filled(step.env, fill),
+    if: step.if,
+    continueOnError: step.continueOnError,
+    timeoutMs: step.timeoutMs,
+  };
+}
+
+function filled(
+  env: Readonly<Record<string, string>>,
+  fill: (text: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value)]));
+}
+
+/** What a step without a name is called. */
+function firstLine(run: string): string {
+  const line = run.trim().split('\n', 1)[0]?.trim() ?? '';
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line || 'run';
+}

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import { parseBytes } from '../units.ts';
+
+/**
+ * Every key of the workflow file, once: the check of a file, `docs/workflow.schema.json` and the
+ * editor's help come from here. Scalars arrive as the text that was written (see yaml-source.ts);
+ * `json` in a meta is what the JSON Schema says instead, where a number or boolean may be written.
+ */
+const text = z.string();
+
+function flag(description: string) {
+  return z
+    .enum(['true', 'false'], { error: 'expected true or false' })
+    .transform((value) => value === 'true')
+    .meta({ description, json: { type: 'boolean' } });
+}
+
+function amount(min: number, max: number, description: string) {
+  return z
+    .string()
+    .refine((value) => /^\d{1,9}(\.\d{1,6})?$/.test(value) && Number(value) >= min && Number(value) <= max, {
+      error: `expected a number from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .meta({ description, json: { type: 'number', minimum: min, maximum: max } });
+}
+
+/** What an editor may find where a text is meant: YAML has numbers and booleans too. */
+const scalar = z.string().meta({ json: { type: ['string', 'number', 'boolean'] } });
+
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const env = z
+  .record(
+    z
+      .string()
+      .regex(ENV_NAME, { error: 'expected a name of letters, digits and _, not starting with a digit' }),
+    scalar.nullable().transform((value) => value ?? ''),
+  )
+  .meta({
+    description: 'Environment variables; values are taken exactly as written.',
+    json: {
+      type: 'object',
+      propertyNames: { pattern: ENV_NAME.source },
+      additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+    },
+  });
+
+const JOB_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
+const jobName = text.regex(JOB_NAME, { error: 'expected a name of letters, digits, _ and -' });
+
+function listOf<T extends z.ZodType>(item: T, description: string) {
+  return z
+    .union([item, z.array(item)])
+    .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<T>[])
+    .describe(description);
+}
+
+const minutes = (description: string) => amount(0.01, 43_200, description);
+
+export const STEP_KEYS = {
+  name: text
+    .min(1, { error: 'expected a name' })
+    .max(200)
+    .optional()
+    .describe('Shown in the log and on the pages.'),
+  run: text.min(1, { error: 'expected a command' }).describe('The script of the step.'),
+  shell: z
+    .enum(['sh', 'bash'], { error: 'expected sh or bash' })
+    .default('sh')
+    .describe('`sh` is `sh -e`; `bash` is `bash --noprofile --norc -eo pipefail`.'),
+  'working-directory': text
+    .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), {
+      error: 'expected a folder within the checkout',
+    })
+    .default('.')
+    .describe('Folder within the checkout.'),
+  env: env.optional(),
+  if: text
+    .transform((value) => /^(?:\$\{\{\s*)?(success|failure|always)\(\)(?:\s*\}\})?$/.exec(value.trim())?.[1])
+    .refine((word) => word !== undefined, { error: 'expected success(), failure() or always()' })
+    .transform((word) => word as 'success' | 'failure' | 'always')
+    .default('success')
+    .describe('`success()`, `failure()` or `always()`.'),
+  'continue-on-error': flag('A failure of this step does not fail the job.').default(false),
+  'timeout-minutes': minutes('The step is ended after this many minutes.').optional(),
+};
+
+const matrixValues = z
+  .array(scalar.max(1000, { error: 'expected at most 1000 characters' }))
+  .min(1, { error: 'expected at least one value' });
+const matrixEntries = z.array(z.record(jobName, scalar.max(1000)));
+
+export const STRATEGY_KEYS = {
+  matrix: z
+    .object({
+      include: matrixEntries.optional().describe('Entries to add, or values to add to entries.'),
+      exclude: matrixEntries.optional().describe('Entries to leave out.'),
+    })
+    .catchall(matrixValues)
+    .optional()
+    .describe('One run for each combination of the values.'),
+  'fail-fast': flag('Only `false`: every entry runs to its end. Ending the others early is not built yet.')
+    .refine((value) => !value, { error: '`fail-fast: true` is not built yet; expected false' })
+    .default(false),
+};
+
+const steps = z
+  .array(strict(STEP_KEYS))
+  .min(1, { error: 'expected at least one step' })
+  .max(500, { error: 'expected at most 500 steps' })
+  .describe('Executed one after the other.');
+
+const COMMON_KEYS = {
+  name: text.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
+  labels: listOf(text.min(1).max(100), 'Only a runner that has all of these takes the job.').default([]),
+  cpus: amount(0.1, 4096, 'How many of the host’s cores the job takes.').default(1),
+  memory: text
+    .transform((value, context) => {
+      const bytes = parseBytes(value);
+      if (bytes === null) context.addIssue('expected a size such as 512M or 8GiB');
+      return bytes ?? 0;
+    })
+    .meta({
+      description: 'How much of the host’s memory the job takes.',
+      json: { type: ['string', 'number'] },
+    })
+    .default(0),
+  serial: text.min(1).max(200).optional().describe('Runs with the same name go one at a time, in order.'),
+  'retry-lost': flag(
+    'Whether the job starts again on another host when its own is lost; by default true without `serial`.',
+  ).optional(),
+  'timeout-minutes': minutes('The job is ended after this many minutes.').default(60),
+  checkout: z
+    .union([flag('False: no source.'), strict({ submodules: flag('Fetch submodules too.').default(false) })])
+    .default(true)
+    .describe('Whether the job gets the source, and its submodules.'),
+  env: env.optional(),
+  steps,
+  artifacts: z
+    .array(
+      strict({
+        name: text
+          .regex(/^[A-Za-z0-9._-]{1,100}$/, { error: 'expected letters, digits, dot, _ and -' })
+          .refine((name) => !/^\.+$/.test(name), { error: 'expected a file name' }),
+        paths: listOf(text.min(1), 'Globs of files within the checkout.'),
+      }),
+    )
+    .max(100, { error: 'expected at most 100 artifacts' })
+    .default([])
+    .describe('Files kept after the job.'),
+};
+
+export const JOB_KEYS = {
+  ...COMMON_KEYS,
+  needs: listOf(text, 'Jobs that must have passed before this one starts.').default([]),
+  strategy: strict(STRATEGY_KEYS).optional(),
+};
+
+export const COMMAND_KEYS = COMMON_KEYS;
+
+const globs = (description: string) =>
+  listOf(
+    text
+      .min(1)
+      .max(300)
+      .refine((glob) => !/[?+[\]\\]/.test(glob), {
+        error: 'expected a pattern of `*`, `**` and a leading `!` only',
+      }),
+    description,
+  ).optional();
+
+const FILTER_KEYS = {
+  branches: globs('Branches, for a pull request the one it goes into; `*` stops at a slash, `**` does not.'),
+  paths: globs('Changed files. Kept, not yet looked at: the event counts as matching.'),
+};
+
+const EVENTS = ['push', 'pull_request'] as const;
+const eventName = z.enum(EVENTS, { error: `expected ${EVENTS.join(' or ')}` });
+
+export const EVENT_KEYS = {
+  push: strict({ ...FILTER_KEYS, tags: globs('Tags.') })
+    .nullable()
+    .optional(),
+  pull_request: strict(FILTER_KEYS).nullable().optional(),
+};
+
+export const ROOT_KEYS = {
+  name: text.min(1).max(200).optional().describe('Name of the workflow.'),
+  on: z
+    .union([eventName, z.array(eventName), strict(EVENT_KEYS)])
+    .default(['push', 'pull_request'])
+    .describe('Events that start the jobs; by default push and pull_request.'),
+  env: env.optional(),
+  jobs: z.record(jobName, strict(JOB_KEYS)).optional().describe('The jobs, by name.'),
+  commands: z
+    .record(jobName, strict(COMMAND_KEYS))
+    .optional()
+    .describe('Jobs that a comment on an issue or pull request starts, by the command’s name.'),
+};
+
+export const workflowSchema = strict(ROOT_KEYS);
+export type RawWorkflow = z.output<typeof workflowSchema>;
+export type RawJob = NonNullable<RawWorkflow['jobs']>[string];
+export type RawCommand = NonNullable<RawWorkflow['commands']>[string];
+
+/**
+ * An object without other keys. For an unknown key zod has one message only, so it carries the known
+ * ones, separated by spaces; messages.ts makes a fault of each unknown key with it.
+ */
+function strict<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape).join(' ');
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? known : undefined),
+  });
+}

@@ -1,0 +1,140 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { processesWithEnv } from '../../src/shared/platform/processes.ts';
+import { Rig } from '../support/e2e-rig.ts';
+
+let rig: Rig;
+beforeEach(async () => {
+  rig = await Rig.start();
+});
+afterEach(() => rig.close());
+
+const four = (steps: string[]) =>
+  Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`j${i}`, { steps, env: { RIG: rig.root } }]));
+const ours = () => processesWithEnv('RIG', rig.root);
+
+/** Four jobs in flight on a runner with four slots, and one queued behind them. */
+async function fourInFlight(steps: string[], args: string[] = []) {
+  await rig.repository('o/r', four(steps));
+  const ids = await rig.submit('o/r');
+  const runner = rig.runner(['--jobs', '4', ...args]);
+  const inFlight = ids.slice(0, 4);
+  for (const id of inFlight) await rig.logHas(id, 'begun');
+  return { runner, inFlight, queued: ids[4] ?? 0 };
+}
+
+function leftovers(): string[] {
+  return ['jobs', 'trash'].flatMap((name) => {
+    const folder = path.join(rig.root, 'dir', name);
+    return existsSync(folder) ? readdirSync(folder).map((file) => `${name}/${file}`) : [];
+  });
+}
+
+describe('a first SIGTERM', () => {
+  it('lets four jobs finish and report, leases nothing more and ends with 0', async () => {
+    const gate = path.join(rig.root, 'go');
+    const steps = [`echo begun; until [ -e ${gate} ]; do sleep 0.02; done; echo finished`];
+    const { runner, inFlight, queued } = await fourInFlight(steps);
+    runner.kill('SIGTERM');
+    await runner.says(/runner is draining/);
+    writeFileSync(gate, '');
+    expect((await runner.ended).code).toBe(0);
+    for (const id of inFlight) {
+      expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 1 });
+      expect(await rig.output(id)).toBe('begun\nfinished');
+    }
+    expect(await rig.run(queued)).toMatchObject({ state: 'queued', attempt: 0 });
+    expect(leftovers()).toEqual([]);
+  });
+
+  it('followed by SIGINT after 10 ms is one clean ending', async () => {
+    const gate = path.join(rig.root, 'go');
+    const { runner, inFlight } = await fourInFlight([
+      `echo begun; until [ -e ${gate} ]; do sleep 0.02; done`,
+    ]);
+    runner.kill('SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    runner.kill('SIGTERM');
+    await runner.says(/runner is draining/);
+    writeFileSync(gate, '');
+    expect((await runner.ended).code).toBe(0);
+    for (const id of inFlight) expect((await rig.run(id)).state).toBe('passed');
+  });
+});
+
+describe('a second SIGTERM', () => {
+  it('gives all four back, leaves no process of theirs, and does not count them as lost', async () => {
+    const { runner, inFlight } = await fourInFlight(
+      ['echo begun; sleep 999 & sleep 999'],
+      ['--kill-grace', '1'],
+    );
+    expect(ours().length).toBeGreaterThanOrEqual(4);
+    runner.kill('SIGTERM');
+    await runner.says(/runner is draining/);
+    await new Promise((resolve) => setTimeout(resolve, 1050)); // within a second it would be the same signal
+    runner.kill('SIGTERM');
+    expect((await runner.ended).code).toBe(130);
+    expect(ours()).toEqual([]);
+    expect(leftovers()).toEqual([]);
+    for (const id of inFlight) expect(await rig.run(id)).toMatchObject({ state: 'queued', lostCount: 0 });
+    rig.runner(['--jobs', '4']);
+    for (const id of inFlight) await rig.runIs(id, (run) => run.state === 'running' && run.attempt === 2);
+  });
+
+  it('is what the drain timeout is', async () => {
+    const { runner, inFlight } = await fourInFlight(
+      ['echo begun; sleep 999'],
+      ['--drain-timeout', '1', '--kill-grace', '0'],
+    );
+    runner.kill('SIGTERM');
+    expect((await runner.ended).code).toBe(130);
+    for (const id of inFlight) expect(await rig.run(id)).toMatchObject({ state: 'queued' });
+    expect(ours()).toEqual([]);
+  });
+});
+
+describe('a cancelled run', () => {
+  async function cancelled(step: string, args: string[] = []) {
+    await rig.repository('o/r', {
+      victim: { steps: [step], env: { RIG: rig.root } },
+      next: { steps: ['echo next'] },
+    });
+    const [victim = 0, next = 0] = await rig.submit('o/r');
+    const runner = rig.runner(['--kill-grace', '3', ...args]);
+    await rig.logHas(victim, 'begun');
+    await rig.api('POST', `/api/runs/${victim}/cancel`, {});
+    const ended = await rig.ended(victim);
+    expect(await rig.ended(next)).toMatchObject({ state: 'passed' });
+    expect(ours()).toEqual([]);
+    runner.kill('SIGTERM');
+    return { ended, output: await rig.output(victim) };
+  }
+
+  it('leaves no process, and its slot takes the next run', async () => {
+    const { ended } = await cancelled("echo begun; sh -c 'sleep 999 & sleep 999'");
+    expect(ended).toMatchObject({ state: 'cancelled', attempt: 1 });
+  });
+
+  it('gets its grace after TERM, and what it says then is in the log', async () => {
+    const { ended, output } = await cancelled(
+      "trap 'sleep 2; echo bye; exit 0' TERM; echo begun; while :; do sleep 0.1; done",
+    );
+    expect(ended.state).toBe('cancelled');
+    expect(output).toContain('bye');
+  });
+
+  it('is killed after the grace where it ignores TERM', async () => {
+    const { ended } = await cancelled("trap '' TERM; echo begun; while :; do sleep 0.1; done");
+    expect(ended.state).toBe('cancelled');
+  });
+});
+
+describe('a run over its time', () => {
+  it('is timed-out, not failed', async () => {
+    await rig.repository('o/r', { slow: { 'timeout-minutes': 0.02, steps: ['sleep 999'] } });
+    const [id = 0] = await rig.submit('o/r');
+    rig.runner(['--kill-grace', '0']);
+    expect(await rig.ended(id)).toMatchObject({ state: 'timed-out', reason: 'timeout' });
+  });
+});

@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { processesWithEnv } from '../../src/shared/platform/processes.ts';
+import { Rig } from '../support/e2e-rig.ts';
+
+let rig: Rig;
+afterEach(() => rig.close());
+
+const ours = () => processesWithEnv('RIG', rig.root);
+const env = () => ({ RIG: rig.root });
+
+describe('a server killed in mid-run and started again', () => {
+  it('has the log byte for byte, the result, and one attempt', async () => {
+    rig = await Rig.start();
+    const gate = path.join(rig.root, 'go');
+    const lines = 'i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo "line $i"; done';
+    await rig.repository('o/r', {
+      a: { steps: [`${lines}; until [ -e ${gate} ]; do sleep 0.02; done; ${lines}`] },
+    });
+    const [id = 0] = await rig.submit('o/r');
+    const { ssh, http } = rig.facts;
+    rig.runner();
+    await rig.logHas(id, 'line 1000');
+    rig.server.kill('SIGKILL');
+    await rig.server.ended;
+    writeFileSync(gate, '');
+    await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
+    expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 1 });
+    const expected = Array.from({ length: 4000 }, (_, i) => `line ${(i % 2000) + 1}`).join('\n');
+    expect(await rig.output(id)).toBe(expected);
+  });
+});
+
+describe('a runner killed in mid-run', () => {
+  it('leaves a run that is queued again when its lease ends, with the next attempt', async () => {
+    rig = await Rig.start(['--lease-time', '2']);
+    await rig.repository('o/r', {
+      a: { env: env(), steps: ['echo begun; [ $VOLE_ATTEMPT = 2 ] || sleep 999'] },
+    });
+    const [id = 0] = await rig.submit('o/r');
+    const runner = rig.runner(['--dir', path.join(rig.root, 'one')]);
+    await rig.logHas(id, 'begun');
+    runner.kill('SIGKILL');
+    rig.runner(['--dir', path.join(rig.root, 'two')]);
+    expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 1 });
+    for (const { pid } of ours()) process.kill(pid, 'SIGKILL');
+  });
+
+  it('is reported as lost at once by the next start on its directory, which ends what it left', async () => {
+    rig = await Rig.start();
+    await rig.repository('o/r', {
+      a: { env: env(), steps: ['echo begun; [ $VOLE_ATTEMPT = 2 ] || { setsid sleep 998 & sleep 999; }'] },
+    });
+    const [id = 0] = await rig.submit('o/r');
+    const runner = rig.runner();
+    await rig.logHas(id, 'begun');
+    runner.kill('SIGKILL');
+    await runner.ended;
+    expect(ours().length).toBeGreaterThan(0);
+    await rig.runner().says(/ready/);
+    expect(ours().filter((process) => process.pgid !== 0)).toEqual([]);
+    expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 1 });
+    expect(await rig.output(id, 1)).toContain('begun');
+  });
+});
+
+describe('a runner stopped past its lease', () => {
+  it('finds its attempt stale, ends its job, and the new attempt stands alone', async () => {
+    rig = await Rig.start(['--lease-time', '1']);
+    const gate = path.join(rig.root, 'go');
+    const step = `echo begun; until [ -e ${gate} ]; do sleep 0.02; done; echo attempt $VOLE_ATTEMPT`;
+    await rig.repository('o/r', { a: { env: env(), steps: [step] } });
+    const [id = 0] = await rig.submit('o/r');
+    const stopped = rig.runner(['--dir', path.join(rig.root, 'one'), '--kill-grace', '0', '--once']);
+    await rig.logHas(id, 'begun');
+    stopped.kill('SIGSTOP');
+    rig.runner(['--dir', path.join(rig.root, 'two')]);
+    await rig.runIs(id, (run) => run.attempt === 2 && run.state === 'running');
+    stopped.kill('SIGCONT');
+    expect((await stopped.ended).code).toBe(0);
+    writeFileSync(gate, '');
+    expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 2 });
+    expect(await rig.output(id, 2)).toBe('begun\nattempt 2');
+    expect(await rig.output(id, 1)).toBe('begun');
+  });
+});
+
+describe('a full disk', () => {
+  it('fails the job saying so, pauses leasing, and goes on when there is room', async () => {
+    rig = await Rig.start();
+    const dir = path.join(rig.root, 'small');
+    mkdirSync(dir);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', dir]);
+    rig.cleanup.defer(() => void execFileSync('umount', ['-l', dir]));
+    const blocker = path.join(dir, 'blocker');
+    await rig.repository('o/r', {
+      full: {
+        steps: [`dd if=/dev/zero of=${blocker} bs=1M 2>/dev/null || true; yes 0123456789 | head -c 4000000`],
+      },
+      after: { needs: [], steps: ['echo fine'] },
+    });
+    const [full = 0, after = 0] = await rig.submit('o/r');
+    const runner = rig.runner(['--dir', dir, '--min-free', '20%']);
+    expect(await rig.ended(full)).toMatchObject({ state: 'failed', reason: 'disk-full' });
+    await runner.says(/paus/);
+    expect((await rig.run(after)).state).toBe('queued');
+    rmSync(blocker);
+    expect(await rig.ended(after)).toMatchObject({ state: 'passed' });
+  });
+});

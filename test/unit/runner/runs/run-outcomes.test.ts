@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { notAllowed, outcomeOfEnd, unprepared } from '../../../../src/runner/runs/run-outcomes.ts';
+import { parseJob } from '../../../../src/runner/slots/parse-job.ts';
+
+const raw = {
+  run: 1,
+  attempt: 1,
+  pipeline: 1,
+  repository: 'a/b',
+  trust: 'untrusted',
+  job: 'test',
+  source: null,
+  steps: [{ kind: 'run', name: 'x', run: 'true' }],
+  timeoutMs: 1000,
+};
+
+function specOf(change: object) {
+  const parsed = parseJob(1, 1, { ...raw, ...change });
+  if (!parsed.ok) throw new Error(parsed.why);
+  return parsed.spec;
+}
+
+describe('what may run on the host', () => {
+  it('is a trusted run by default, and an untrusted one is refused by name', () => {
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'trusted')).toBeNull();
+    expect(notAllowed(specOf({}), 'trusted')).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+  });
+
+  it('is everything with always and nothing with never', () => {
+    expect(notAllowed(specOf({}), 'always')).toBeNull();
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'never')).toMatchObject({ result: 'refused' });
+  });
+});
+
+describe('the outcome of a run', () => {
+  it('says that the disk was full where preparing met ENOSPC', () => {
+    const error = Object.assign(new Error('ENOSPC: no space left on device, mkdir /x'), { code: 'ENOSPC' });
+    expect(unprepared(error, null)).toMatchObject({ result: 'failed', reason: 'disk-full' });
+  });
+
+  it('follows why we stopped it where its thread died of that, and says so where it died by itself', () => {
+    const died = { type: 'died', why: 'out of memory' } as const;
+    const stop = { reason: 'timeout', why: 'over its 5 minutes' } as const;
+    expect(outcomeOfEnd(died, stop, 5)).toMatchObject({ result: 'timed-out', reason: 'timeout' });
+    expect(outcomeOfEnd(died, null, 5)).toMatchObject({ result: 'failed', reason: 'worker-died' });
+  });
+});
+
+describe('a job message', () => {
+  it('is refused with the field at fault where its spec does not parse', () => {
+    const parsed = parseJob(1, 1, { ...raw, steps: [{ kind: 'dance', name: 'x', run: 'true' }] });
+    expect(parsed).toMatchObject({ ok: false });
+    expect(parsed.ok ? '' : parsed.why).toMatch(/steps\.0\.kind/);
+  });
+
+  it('is refused where its spec is another run than the message says', () => {
+    expect(parseJob(2, 1, raw).ok).toBe(false);
+  });
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { Resources } from '../../../../src/runner/slots/resources.ts';
+
+describe('the cores and memory of a process', () => {
+  it('are claimed by a job and given back once', () => {
+    const resources = new Resources(4, 100);
+    const release = resources.take({ cpus: 3, memoryBytes: 60 });
+    expect(resources.free()).toEqual({ freeCpus: 1, freeMemoryBytes: 40 });
+    release?.();
+    release?.();
+    expect(resources.free()).toEqual({ freeCpus: 4, freeMemoryBytes: 100 });
+  });
+
+  it('refuse a job that does not fit and keep what they have', () => {
+    const resources = new Resources(2, 100);
+    expect(resources.take({ cpus: 3, memoryBytes: 0 })).toBeNull();
+    expect(resources.take({ cpus: 1, memoryBytes: 101 })).toBeNull();
+    expect(resources.free()).toEqual({ freeCpus: 2, freeMemoryBytes: 100 });
+  });
+});
