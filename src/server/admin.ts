@@ -66,6 +66,18 @@ export async function addKey(
   return { account, fingerprint, added: added === 'added' };
 }
 
+/** How many were removed, at least one. All of the account's where `fingerprint` is null. */
+export async function removeKeys(
+  store: Pick<Store, 'accounts'>,
+  account: string,
+  fingerprint: string | null,
+): Promise<number> {
+  const removed = await store.accounts.removeKeys(account, fingerprint);
+  if (removed > 0) return removed;
+  const which = fingerprint === null ? 'no key' : `no key ${fingerprint}`;
+  throw new VoleError('not-found', `account ${account} has ${which}: \`vole key ls\` lists them`);
+}
+
 async function knownRepository(store: Pick<Store, 'repositories'>, name: string): Promise<Repository> {
   const repository = await store.repositories.get(name);
   if (repository === null) throw noRepository(name);

@@ -142,5 +142,7 @@ function unreachable(location: Location, error: unknown): VoleError {
   if (error instanceof VoleError) return error;
   // with two addresses for a name the message is empty and the code says it
   const why = oneLine(error) || ((error as NodeJS.ErrnoException).code ?? 'no answer');
-  return new VoleError('server-unreachable', `no server answers at ${location.url}: ${why}`, { cause: error });
+  return new VoleError('server-unreachable', `no server answers at ${location.url}: ${why}`, {
+    cause: error,
+  });
 }

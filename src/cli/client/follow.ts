@@ -61,5 +61,7 @@ export async function followRun(follow: Follow): Promise<ApiRunDetail> {
 function isAway(error: unknown): boolean {
   if (error instanceof VoleError) return error.code === 'server-unreachable';
   const code = (error as NodeJS.ErrnoException).code ?? '';
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT' || code === 'ERR_STREAM_PREMATURE_CLOSE';
+  return (
+    code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT' || code === 'ERR_STREAM_PREMATURE_CLOSE'
+  );
 }

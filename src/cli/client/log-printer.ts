@@ -65,15 +65,13 @@ export class LogPrinter {
   }
 }
 
+// oxlint-disable-next-line no-control-regex
+const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
+// oxlint-disable-next-line no-control-regex
+const COLOUR = /^\u001b\[[0-9;:]*m$/;
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[0-9;:]*m)/g;
+
 export function colouredOnly(text: string): string {
-  return (
-    text
-      // oxlint-disable-next-line no-control-regex
-      .replace(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g, (sequence) =>
-        // oxlint-disable-next-line no-control-regex
-        /^\u001b\[[0-9;:]*m$/.test(sequence) ? sequence : '',
-      )
-      // oxlint-disable-next-line no-control-regex
-      .replace(/[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[0-9;:]*m)/g, '')
-  );
+  return text.replace(SEQUENCES, (sequence) => (COLOUR.test(sequence) ? sequence : '')).replace(CONTROLS, '');
 }

@@ -15,7 +15,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('');
 }
 
-/** Characters, not UTF-16 units. */
+/** Code points, not UTF-16 units. */
 function width(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }

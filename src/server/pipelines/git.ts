@@ -18,25 +18,30 @@ export type Git = (
   },
 ) => Promise<GitReply>;
 
+const SETTINGS = ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'core.quotePath=false'];
+const ENV = {
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '',
+  SSH_ASKPASS: '',
+  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o ConnectTimeout=30',
+  GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+  LC_ALL: 'C',
+};
+
 /**
  * The server's own git: asks nobody for a password, runs no program that a clone URL names, and
  * knows nothing of the configuration of a repository that the server might stand in.
  */
-export const git: Git = async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024 }) => {
-  const result = await runCommand('git', ['-c', 'gc.auto=0', '-c', 'maintenance.auto=false', ...args], {
+export const git: Git = async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal }) => {
+  const result = await runCommand('git', [...SETTINGS, ...args], {
     cwd,
     timeoutMs,
     maxOutputBytes: maxBytes,
-    env: {
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_ASKPASS: '',
-      SSH_ASKPASS: '',
-      GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
-      GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
-      LC_ALL: 'C',
-    },
+    env: ENV,
+    ...(signal === undefined ? {} : { signal }),
   });
-  return result as never;
+  const ok = result.exitCode === 0;
+  return { ok, stdout: result.stdout, why: ok ? '' : complaintOf(result.stderr) || result.message };
 };
 
 /**

@@ -1,18 +1,15 @@
 import { refFault } from '../../shared/api-names.ts';
-import { oneLine, VoleError } from '../../shared/errors.ts';
+import { VoleError } from '../../shared/errors.ts';
 import type { Trust } from '../../shared/job-spec.ts';
 import { formatBytes } from '../../shared/units.ts';
 import { expandWorkflow } from '../../shared/workflow/expand.ts';
 import { WORKFLOW_LIMITS } from '../../shared/workflow/limits.ts';
-import { parseWorkflow } from '../../shared/workflow/parse.ts';
-import { faultLine, type RunFacts, type Workflow } from '../../shared/workflow/types.ts';
+import { parseWorkflow, WORKFLOW_FILE } from '../../shared/workflow/parse.ts';
+import { faultLine, type RunFacts } from '../../shared/workflow/types.ts';
 import type { NewRun, Repository, Store } from '../store/store.ts';
 import type { Git } from './git.ts';
 import { Mirror, type ResolvedRef } from './mirror.ts';
-import { selectJobs } from './select-jobs.ts';
 import { Turns } from './turns.ts';
-
-export const WORKFLOW_FILE = '.vole.yml';
 
 export interface Submit {
   readonly repository: string;
@@ -128,15 +125,15 @@ export function planOf(
 ): { runs: readonly NewRun[]; fault: string | null } {
   const parsed = parseWorkflow(text, WORKFLOW_FILE);
   if (!parsed.ok) return { runs: [], fault: parsed.faults.map(faultLine).join('\n') };
-  const selected = selectJobs(parsed.workflow.jobs, jobs);
-  if (!selected.ok)
-    throw new VoleError('not-found', `${WORKFLOW_FILE} of ${facts.repository}: ${selected.why}`);
-  const workflow: Workflow = { ...parsed.workflow, jobs: selected.jobs };
-  try {
-    return { runs: expandWorkflow(workflow, facts), fault: null };
-  } catch (error) {
-    return { runs: [], fault: `${WORKFLOW_FILE}:1:1: ${oneLine(error)}` };
+  const known = parsed.workflow.jobs.map((job) => job.id);
+  const unknown = jobs.find((job) => !known.includes(job));
+  if (unknown !== undefined) {
+    throw new VoleError(
+      'not-found',
+      `${WORKFLOW_FILE} of ${facts.repository} has no job \`${unknown}\`; it has ${known.join(', ')}`,
+    );
   }
+  return { runs: expandWorkflow(parsed.workflow, facts, jobs.length === 0 ? null : jobs), fault: null };
 }
 
 /**

@@ -1,14 +1,11 @@
 /** One task of a name at a time, in the order asked; tasks of other names do not wait for it. */
 export class Turns {
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #last = new Map<string, Promise<unknown>>();
 
   async run<T>(name: string, task: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve();
     const result = before.then(task);
-    const done = result.then(
-      () => {},
-      () => {},
-    );
+    const done = Promise.allSettled([result]);
     this.#last.set(name, done);
     try {
       return await result;

@@ -2,10 +2,10 @@ import type { Hono, MiddlewareHandler } from 'hono';
 import { addKeyBodySchema, addRepositoryBodySchema, setRepositoryBodySchema } from '../../shared/api.ts';
 import { repositoryNameSchema } from '../../shared/api-names.ts';
 import { VoleError } from '../../shared/errors.ts';
-import { addKey, addRepository, removeRepository, setRepository } from '../admin.ts';
+import { addKey, addRepository, removeKeys, removeRepository, setRepository } from '../admin.ts';
 import { jsonBody, parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
-import { repositoryView } from './views.ts';
+import { keyView, repositoryView } from './views.ts';
 
 /** Repositories, keys and secrets. Keys and secrets are shown to administrators alone. */
 export function addAdminRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): void {
@@ -40,7 +40,10 @@ function addRepositoryRoutes(app: Hono, parts: WebParts): void {
   app.patch('/api/repos/:owner/:name', async (context) => {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
     const body = await jsonBody(context, setRepositoryBodySchema);
-    return context.json(repositoryView(await setRepository(parts.store, name, body)));
+    const before = await repositories.get(name);
+    const after = await setRepository(parts.store, name, body);
+    if (before !== null && before.cloneUrl !== after.cloneUrl) await parts.pipelines.forget(before);
+    return context.json(repositoryView(after));
   });
 
   app.delete('/api/repos/:owner/:name', async (context) => {
@@ -55,14 +58,7 @@ function addKeyRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): voi
   const { accounts } = parts.store;
 
   app.get('/api/keys', admin, async (context) =>
-    context.json({
-      keys: (await accounts.keys()).map(({ account, fingerprint, publicKey, addedAt }) => ({
-        account,
-        fingerprint,
-        publicKey,
-        addedAtMs: addedAt,
-      })),
-    }),
+    context.json({ keys: (await accounts.keys()).map(keyView) }),
   );
 
   app.post('/api/keys', async (context) => {
@@ -71,11 +67,10 @@ function addKeyRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): voi
   });
 
   app.delete('/api/keys/:account', async (context) => {
-    const account = context.req.param('account');
     const fingerprint = context.req.query('fingerprint') ?? null;
-    const removed = await accounts.removeKeys(account, fingerprint);
-    if (removed === 0) throw new VoleError('not-found', `no such key of account ${account}`);
-    return context.json({ removed });
+    return context.json({
+      removed: await removeKeys(parts.store, context.req.param('account'), fingerprint),
+    });
   });
 }
 

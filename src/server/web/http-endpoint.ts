@@ -1,7 +1,7 @@
-import { createAdaptorServer } from '@hono/node-server';
-import type { Hono } from 'hono';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Hono } from 'hono';
 import { oneLine, VoleError } from '../../shared/errors.ts';
 
 export interface HttpEndpoint {
@@ -66,9 +66,13 @@ export function listenFault(
   const address = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return new VoleError('lock-held', `${what} address ${address} is in use: choose another ${flag}, or port 0`, {
-        cause: error,
-      });
+      return new VoleError(
+        'lock-held',
+        `${what} address ${address} is in use: choose another ${flag}, or port 0`,
+        {
+          cause: error,
+        },
+      );
     case 'EACCES':
       return new VoleError('usage', `${flag} ${address}: this user may not listen there`, { cause: error });
     case 'EADDRNOTAVAIL':
@@ -76,6 +80,8 @@ export function listenFault(
     case 'EAI_AGAIN':
       return new VoleError('usage', `${flag} ${address}: this host has no such address`, { cause: error });
     default:
-      return new VoleError('io-error', `cannot listen on ${flag} ${address}: ${oneLine(error)}`, { cause: error });
+      return new VoleError('io-error', `cannot listen on ${flag} ${address}: ${oneLine(error)}`, {
+        cause: error,
+      });
   }
 }

@@ -1,4 +1,5 @@
 import type {
+  ApiKey,
   ApiMachines,
   ApiPipeline,
   ApiRepository,
@@ -7,7 +8,7 @@ import type {
   ApiWait,
 } from '../../shared/api.ts';
 import type { Session } from '../queue/queue.ts';
-import type { Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
+import type { AccountKey, Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
 
 /** From the store's shapes to the API's: field by field, so that nothing new slips out unseen. */
 export function runView(run: Run): ApiRun {
@@ -81,6 +82,15 @@ export function repositoryView(repository: Repository): ApiRepository {
     cloneUrl: repository.cloneUrl,
     maxJobs: repository.maxJobs,
     addedAtMs: repository.addedAt,
+  };
+}
+
+export function keyView(key: AccountKey): ApiKey {
+  return {
+    account: key.account,
+    fingerprint: key.fingerprint,
+    publicKey: key.publicKey,
+    addedAtMs: key.addedAt,
   };
 }
 

@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import type { ApiPipeline } from '../../../shared/api.ts';
 import { isFinal } from '../../../shared/outcome.ts';
+import { shortRef } from '../../../shared/plain-text.ts';
 import { type Markup, page, stateBadge, when } from './layout.ts';
 import { runsTable } from './runs-page.ts';
-import { shortRef } from '../../../shared/plain-text.ts';
 
 export function pipelinePage(pipeline: ApiPipeline, nowMs: number): Markup {
   return page(

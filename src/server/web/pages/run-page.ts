@@ -1,11 +1,11 @@
 import { html } from 'hono/html';
 import type { ApiRunDetail } from '../../../shared/api.ts';
 import { isFinal } from '../../../shared/outcome.ts';
+import { plain, shortRef } from '../../../shared/plain-text.ts';
 import { formatBytes, formatDuration } from '../../../shared/units.ts';
 import type { LogTail } from '../log-tail.ts';
 import { type Markup, page, stateBadge, when } from './layout.ts';
 import { took } from './runs-page.ts';
-import { plain, shortRef } from '../../../shared/plain-text.ts';
 
 export interface RunPage {
   readonly run: ApiRunDetail;

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import type { ApiRun } from '../../../shared/api.ts';
+import { shortRef } from '../../../shared/plain-text.ts';
 import { formatDuration } from '../../../shared/units.ts';
 import { type Markup, page, stateBadge, when } from './layout.ts';
-import { shortRef } from '../../../shared/plain-text.ts';
 
 export interface RunsPage {
   readonly runs: readonly ApiRun[];
