@@ -72,17 +72,37 @@ export class Parts {
   sessions: Session[] = [];
   log = Buffer.alloc(0);
   host = '127.0.0.1';
+  /** How far the log was read. */
+  readTo = 0;
   readonly faults: unknown[] = [];
+  readonly closing = new AbortController();
+  readonly growth = new Set<() => void>();
+  readonly changes = new Set<(run: number) => void>();
+
+  append(bytes: string | Buffer): void {
+    this.log = Buffer.concat([this.log, Buffer.from(bytes)]);
+    for (const listener of this.growth) listener();
+  }
+
+  /** Changes the run and tells who listens. */
+  become(id: number, change: Partial<Run>): void {
+    this.runs = this.runs.map((run) => (run.id === id ? { ...run, ...change } : run));
+    for (const listener of this.changes) listener(id);
+  }
 
   parts(): WebParts {
     return {
       store: this.#store(),
-      changes: { onChange: () => () => {} },
+      changes: { onChange: (listener) => subscribe(this.changes, listener) },
       logs: {
         length: async () => this.log.length,
-        read: async (_run, _attempt, offset, maxBytes) => this.log.subarray(offset, offset + maxBytes),
+        read: async (_run, _attempt, offset, maxBytes) => {
+          const bytes = this.log.subarray(offset, offset + maxBytes);
+          this.readTo = Math.max(this.readTo, offset + bytes.length);
+          return bytes;
+        },
         append: async () => 0,
-        onGrowth: () => () => {},
+        onGrowth: (_run, _attempt, listener) => subscribe(this.growth, listener),
       },
       artifacts: {
         append: async () => ({ offset: 0, error: null }),
@@ -101,7 +121,7 @@ export class Parts {
       },
       access: policyFor(this.host, TOKEN),
       clock: { now: () => 10_000, monotonic: () => 0 },
-      closing: new AbortController().signal,
+      closing: this.closing.signal,
       onFault: (error) => this.faults.push(error),
     };
   }
@@ -144,4 +164,9 @@ export class Parts {
     };
     return store as unknown as Store;
   }
+}
+
+function subscribe<T>(set: Set<T>, listener: T): () => void {
+  set.add(listener);
+  return () => set.delete(listener);
 }

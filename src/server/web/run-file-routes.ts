@@ -5,14 +5,14 @@ import { LOG_ATTEMPT_HEADER, LOG_NEXT_OFFSET_HEADER, logQuerySchema } from '../.
 import { VoleError } from '../../shared/errors.ts';
 import { faultReply, parsed } from './faults.ts';
 import { fileStream } from './file-stream.ts';
-import { logStream } from './log-stream.ts';
+import { type BreakOff, logStream } from './log-stream.ts';
 import type { WebParts } from './parts.ts';
 import { knownRun } from './run-routes.ts';
 
 /** Breaks the connection: the reader must not take what it has for all there is. */
-function breakOff(context: Context, parts: WebParts) {
-  return (error: unknown) => {
-    parts.onFault(error, `${context.req.method} ${context.req.path}`);
+function breakOff(context: Context, parts: WebParts): BreakOff {
+  return (error) => {
+    if (error !== null) parts.onFault(error, `${context.req.method} ${context.req.path}`);
     (context.env as HttpBindings).outgoing.destroy();
   };
 }
@@ -32,7 +32,7 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
     const stream = logStream(
       parts,
       { run: run.id, attempt, offset: query.offset, endBytes },
-      { closing: parts.closing, onError: breakOff(context, parts) },
+      { closing: parts.closing, breakOff: breakOff(context, parts) },
     );
     context.header('content-type', 'text/plain; charset=utf-8');
     context.header(LOG_ATTEMPT_HEADER, String(attempt));
