@@ -14,7 +14,9 @@ export function slotsTable(bench: SlotsBench): string {
   ]);
   const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const lines = [head, ...rows].map((row) => row.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  '));
-  const memory = bench.idleRunnerMiB.map(({ jobs, mib }) => `${mib.toFixed(0)} MiB at --jobs ${jobs}`).join(', ');
+  const memory = bench.idleRunnerMiB
+    .map(({ jobs, mib }) => `${mib.toFixed(0)} MiB at --jobs ${jobs}`)
+    .join(', ');
   return [
     `${bench.count} ${what}, lease to durable record, ${bench.cores} cores`,
     ...lines,

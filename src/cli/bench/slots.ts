@@ -9,8 +9,8 @@ import { VoleError } from '../../shared/errors.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
+import { embeddedServer } from '../embedded-server.ts';
 import { benchRunner } from './bench-runner.ts';
-import { benchServer } from './bench-server.ts';
 
 export interface SlotsBench {
   readonly cores: number;
@@ -91,7 +91,7 @@ async function slots(
   folder: string,
   env: Environment,
 ): Promise<{ perSecond: number; idleMiB: number }> {
-  const server = await benchServer(folder);
+  const server = await embeddedServer(path.join(folder, 'data'));
   try {
     const runner = await benchRunner(server, path.join(folder, 'dir'), jobs, env);
     try {

@@ -26,7 +26,8 @@ export async function findWorkspace(
 ): Promise<Workspace> {
   const inFolder = gitIn(folder, env);
   const top = await attempt(() => inFolder(['rev-parse', '--show-toplevel']));
-  const head = top && (await attempt(() => inFolder(['rev-parse', '--verify', '-q', `${ref ?? 'HEAD'}^{commit}`])));
+  const head =
+    top && (await attempt(() => inFolder(['rev-parse', '--verify', '-q', `${ref ?? 'HEAD'}^{commit}`])));
   if (top && head) {
     const changed = ref === null ? await inFolder(['status', '--porcelain', '--untracked-files=normal']) : '';
     const note = changed
@@ -80,6 +81,9 @@ async function attempt(ask: () => Promise<string>): Promise<string | null> {
 }
 
 function nameOf(folder: string): string {
-  const name = path.basename(folder).replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[.-]+/, '');
+  const name = path
+    .basename(folder)
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[.-]+/, '');
   return `local/${name || 'files'}`;
 }
