@@ -2,12 +2,6 @@
  * The numbers of a whole check, from Vitest's JSON report (null where there is none). A test file
  * that could not be loaded has no tests, so it counts as a failure itself, and so does each other
  * check that failed: the line says `0 failed` only where everything passed.
- *
- * @param {{numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number,
- *   testResults: {name: string, status: string, assertionResults: {status: string}[]}[]} | null} report
- * @param {boolean} testsPassed whether the test command ended with 0
- * @param {readonly string[]} failedChecks names
- * @returns {{line: string, ok: boolean, notes: string[]}}
  */
 export function summarize(report, testsPassed, failedChecks) {
   const notes = failedChecks.map((name) => `failed check: ${name}`);

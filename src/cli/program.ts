@@ -37,7 +37,7 @@ function configure(command: Command, path: string, context: CliContext): void {
   command.exitOverride((error) => {
     throw error.exitCode === 0 ? error : new UsageError(error, path);
   });
-  command.configureHelp({ showGlobalOptions: true });
+  command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
   command.configureOutput({
     writeOut: (text) => context.stdout(text),
     // Help that is asked for by a mistake; error lines are printed once, by `runCli`.

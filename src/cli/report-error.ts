@@ -37,6 +37,7 @@ function usageReport(error: UsageError): ErrorReport {
   if (error.code === 'commander.help') return { exit: ERRORS.usage.exit, lines: [] };
   const text = oneLine(error)
     .replace(/^error: /, '')
+    .replace(/\.$/, '')
     .replace(/; \(Did you mean (.+?)\?\)/, ' (did you mean $1?)');
   return { exit: ERRORS.usage.exit, lines: [`vole: ${text}; see \`${error.path} --help\``] };
 }

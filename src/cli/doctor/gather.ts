@@ -38,8 +38,8 @@ async function programChecks(): Promise<Check[]> {
     probeCommand('mkfifo', ['--version']),
     probeCommand('ssh-keygen', ['-?']),
     probeCommand('systemctl', ['--version']),
-    probeAddon("new (require('better-sqlite3'))(':memory:').prepare('select 1').get()"),
-    probeAddon("require('fs-native-extensions')"),
+    probeAddon('new (require(process.argv[1]))(":memory:").close()', 'better-sqlite3'),
+    probeAddon('require(process.argv[1])', 'fs-native-extensions'),
   ]);
   const booted = await access('/run/systemd/system').then(
     () => true,
@@ -59,8 +59,8 @@ async function programChecks(): Promise<Check[]> {
 }
 
 /** In a process of its own: an addon built for another Node may take its process down. */
-function probeAddon(script: string) {
-  return probeCommand(process.execPath, ['-e', script], { cwd: packageRoot() });
+function probeAddon(script: string, name: string) {
+  return probeCommand(process.execPath, ['-e', script, name], { cwd: packageRoot() });
 }
 
 async function hostChecks(jobs: number, env: Environment): Promise<Check[]> {
