@@ -23,12 +23,7 @@ describe('the built program', () => {
         return load.call(this, name, ...rest);
       };`;
     const url = `data:text/javascript,${encodeURIComponent(preload)}`;
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-      '--import',
-      preload,
-      bin,
-      '--help',
-    ]);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', url, bin, '--help']);
     expect(stdout).toContain('Usage: vole');
     expect(stderr).toContain('vole.cjs');
     expect(stderr).not.toMatch(/better-sqlite3|ssh2|piscina|fs-native-extensions/);
