@@ -52,12 +52,3 @@ function cut(line: string, width: number): string {
   const points = [...line];
   return points.length <= width ? line : `${points.slice(0, width - 1).join('')}…`;
 }
-
-/** Removes what would move the cursor or change the terminal; colours stay. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
-  return text.replace(
-    /\u001b\[[0-9;]*[A-HJKSTfhl-ln-su]|\u001b[\]P^_X][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[\u0000-\u0008\u000b-\u001a\u007f]|\u001b(?!\[)/g,
-    '',
-  );
-}

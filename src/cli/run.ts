@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import type { CliContext } from './context.ts';
+import { withExamples } from './help.ts';
+import { addSettings, readSettings } from './settings-options.ts';
+
+/** `vole run`: the workflow of the repository you stand in, here and now, with no server to set up. */
+export function runCommand(context: CliContext): Command {
+  const command = new Command('run')
+    .description('run the workflow of the repository you stand in, here and now')
+    .argument('[job...]', 'run these jobs and what they need; all of them by default')
+    .option('--ref <REF>', 'the branch, tag or commit to run (default: what is checked out)')
+    .option('--json', 'print the results as JSON and the output to standard error');
+  addSettings(command, 'run');
+  withExamples(command, [
+    { command: 'vole run', what: 'every job, one after the other' },
+    { command: 'vole run --jobs 4 lint test', what: 'two jobs and what they need, up to four at once' },
+    { command: 'vole run --ref v1.2', what: 'the workflow as it was at a tag' },
+  ]);
+  return command.action(async (jobs: string[], options: Record<string, unknown>) => {
+    const settings = readSettings('run', options, context);
+    const { runHere } = await import('./run/run-here.ts');
+    context.exitCode = await runHere(context, settings, {
+      jobs,
+      ref: typeof options['ref'] === 'string' ? options['ref'] : null,
+      json: options['json'] === true,
+    });
+  });
+}
