@@ -1,7 +1,7 @@
 // Builds dist/: the main program, the worker thread's file and the measuring thread's file, each a
 // bundle of its own, since what a thread loads is what every slot pays in memory. With --test also
 // the child programs that tests start as processes of their own.
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +49,8 @@ await bundle('src/worker/bench-task.ts', 'bench-task');
 await bundle('src/runner/cache/measure-thread.ts', 'measure-thread');
 if (process.argv.includes('--test')) {
   const folder = path.join(root, 'test/support/children');
-  for (const file of readdirSync(folder).filter((file) => file.endsWith('.ts'))) {
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  for (const file of files.filter((file) => file.endsWith('.ts'))) {
     await bundle(`test/support/children/${file}`, `test/${path.basename(file, '.ts')}`);
   }
 }

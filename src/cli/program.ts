@@ -3,7 +3,7 @@ import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { withExamples } from './help.ts';
 import { lintCommand } from './lint.ts';
-import { reportError } from './report-error.ts';
+import { reportError, UsageError } from './report-error.ts';
 import { version } from './version.ts';
 
 type MakeCommand = (context: CliContext) => Command;
@@ -28,14 +28,16 @@ export function buildProgram(context: CliContext): Command {
     { command: 'vole doctor', what: 'see what this host has and lacks' },
   ]);
   for (const make of COMMANDS) program.addCommand(make(context));
-  configure(program, context);
+  configure(program, 'vole', context);
   return program;
 }
 
 /** Options of the parent are not inherited by commands that were added whole, so each is set up here. */
-function configure(command: Command, context: CliContext): void {
-  command.exitOverride();
-  command.configureHelp({ showGlobalOptions: true });
+function configure(command: Command, path: string, context: CliContext): void {
+  command.exitOverride((error) => {
+    throw error.exitCode === 0 ? error : new UsageError(error, path);
+  });
+  command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
   command.configureOutput({
     writeOut: (text) => context.stdout(text),
     // Help that is asked for by a mistake; error lines are printed once, by `runCli`.
@@ -46,7 +48,7 @@ function configure(command: Command, context: CliContext): void {
     getOutHasColors: () => false,
     getErrHasColors: () => false,
   });
-  for (const child of command.commands) configure(child, context);
+  for (const child of command.commands) configure(child, `${path} ${child.name()}`, context);
 }
 
 /** Runs one command line (without node and script) and gives the exit code. Never throws. */

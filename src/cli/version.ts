@@ -1,15 +1,27 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
-/** The version in package.json, which stands one folder above `dist/` and two above this file. */
+/** The folder of package.json: one above `dist/`, two above this file. */
+export function packageRoot(): string {
+  return fileURLToPath(findPackage().folder);
+}
+
 export function version(): string {
-  for (const relative of ['../package.json', '../../package.json']) {
+  return findPackage().version;
+}
+
+function findPackage(): { folder: URL; version: string } {
+  for (const relative of ['../', '../../']) {
+    const folder = new URL(relative, import.meta.url);
     try {
-      const text = readFileSync(new URL(relative, import.meta.url), 'utf8');
-      const found = JSON.parse(text) as { name?: string; version?: string };
-      if (found.name === 'vole' && found.version) return found.version;
+      const found = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as Record<
+        string,
+        unknown
+      >;
+      if (found['name'] === 'vole') return { folder, version: String(found['version']) };
     } catch {
       // not there: the next place
     }
   }
-  return 'unknown';
+  return { folder: new URL('../', import.meta.url), version: 'unknown' };
 }

@@ -21,7 +21,7 @@ export type SettingKind =
   /** `HOST:PORT`; port 0 takes a free one. */
   | { type: 'address' };
 
-export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client';
+export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client' | 'doctor';
 
 export interface Setting {
   readonly kind: SettingKind;
@@ -119,7 +119,7 @@ export const SETTINGS = {
   dir: {
     kind: { type: 'path' },
     default: null,
-    commands: ['runner', 'cache', 'run'],
+    commands: ['runner', 'cache', 'run', 'doctor'],
     required: ['runner', 'cache'],
     value: 'DIR',
     doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks.',
@@ -127,7 +127,7 @@ export const SETTINGS = {
   jobs: {
     kind: int(1, 256),
     default: '1',
-    commands: ['runner', 'run'],
+    commands: ['runner', 'run', 'doctor'],
     value: 'N',
     doc: 'Slots: how many runs this process executes at once, each over an SSH session of its own.',
   },
@@ -187,7 +187,7 @@ export const SETTINGS = {
   'min-free': {
     kind: { type: 'size-or-share' },
     default: '10%',
-    commands: ['runner', 'cache', 'run'],
+    commands: ['runner', 'cache', 'run', 'doctor'],
     value: 'SIZE|SHARE',
     doc: 'Trim at once when less than this is free, and take no new runs while that does not help.',
   },

@@ -142,7 +142,7 @@ class Walk {
       return target ? this.plain(target, depth + 1) : this.#fault(node, `\`*${node.source}\` has no anchor`);
     }
     if (node.tag && node.tag !== 'tag:yaml.org,2002:str') {
-      return this.#fault(node, `the tag ${node.tag} means nothing here`);
+      return this.#fault(node, `the tag ${node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing here`);
     }
     if (isSeq(node)) return node.items.map((item) => this.plain(item as Node, depth + 1));
     if (isMap(node)) return this.#map(node.items, depth);

@@ -1,0 +1,128 @@
+import { constants } from 'node:fs';
+import { access, readFile, statfs } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { probeCommand } from '../../shared/platform/probe-command.ts';
+import { processStat } from '../../shared/platform/processes.ts';
+import type { Environment } from '../../shared/settings/resolve.ts';
+import type { Settings } from '../../shared/settings/types.ts';
+import { packageRoot } from '../version.ts';
+import type { Check } from './check.ts';
+import { judgeDirectory, judgeFileSystem, judgeSpace, mountOptionsOf } from './directory.ts';
+import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, judgeUser } from './host.ts';
+import {
+  judgeAddon,
+  judgeGit,
+  judgeMkfifo,
+  judgeNode,
+  judgeShell,
+  judgeSshKeygen,
+  judgeSystemd,
+} from './programs.ts';
+
+/** Looks at this host; changes nothing but an empty cgroup that it makes and removes. */
+export async function gatherChecks(settings: Settings<'doctor'>, env: Environment): Promise<Check[]> {
+  return [
+    ...(await programChecks()),
+    ...(await hostChecks(settings.jobs, env)),
+    ...(await dirChecks(settings)),
+  ];
+}
+
+async function programChecks(): Promise<Check[]> {
+  const [git, sh, bash, mkfifo, keygen, systemd, database, locks] = await Promise.all([
+    probeCommand('git', ['--version']),
+    probeCommand('sh', ['-c', 'exit 0']),
+    probeCommand('bash', ['--version']),
+    probeCommand('mkfifo', ['--version']),
+    probeCommand('ssh-keygen', ['-?']),
+    probeCommand('systemctl', ['--version']),
+    probeAddon('new (require(process.argv[1]))(":memory:").close()', 'better-sqlite3'),
+    probeAddon('require(process.argv[1])', 'fs-native-extensions'),
+  ]);
+  const booted = await access('/run/systemd/system').then(
+    () => true,
+    () => false,
+  );
+  return [
+    judgeNode(process.version),
+    judgeAddon('better-sqlite3', 'The server’s database needs it', database),
+    judgeAddon('fs-native-extensions', 'The locks need it', locks),
+    judgeGit(git),
+    judgeShell('sh', sh),
+    judgeShell('bash', bash),
+    judgeMkfifo(mkfifo),
+    judgeSshKeygen(keygen),
+    judgeSystemd(systemd, booted),
+  ];
+}
+
+/** In a process of its own: an addon built for another Node may take its process down. */
+function probeAddon(script: string, name: string) {
+  return probeCommand(process.execPath, ['-e', script, name], { cwd: packageRoot() });
+}
+
+async function hostChecks(jobs: number, env: Environment): Promise<Check[]> {
+  const own = ownCgroup();
+  const size = Number(env['UV_THREADPOOL_SIZE']);
+  return [
+    judgeProc(processStat(process.pid) !== null),
+    judgeCgroup(own, own === null ? null : tryCgroup(own)),
+    judgeThreadPool(Number.isInteger(size) && size > 0 ? size : null, jobs),
+    judgeOpenFiles(await openFilesLimit(), jobs),
+    judgeCores(os.availableParallelism(), os.totalmem(), jobs),
+    judgeUser(process.getuid?.() ?? -1),
+  ];
+}
+
+function tryCgroup(own: string): boolean {
+  const made = makeCgroup(own, `vole-doctor-${process.pid}`);
+  if (made === null) return false;
+  const killed = killCgroup(made);
+  return removeCgroup(made) && killed;
+}
+
+async function openFilesLimit(): Promise<number | null> {
+  try {
+    const limits = await readFile('/proc/self/limits', 'utf8');
+    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+async function dirChecks({ dir, minFree }: Settings<'doctor'>): Promise<Check[]> {
+  if (dir === null) return [];
+  const parent = await nearestThere(dir);
+  const writable = await access(parent, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  const stats = await statfs(parent);
+  const mountinfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  const space = {
+    totalBytes: stats.blocks * stats.bsize,
+    freeBytes: stats.bavail * stats.bsize,
+    totalFiles: stats.files,
+    freeFiles: stats.ffree,
+  };
+  return [
+    judgeDirectory(dir, { exists: parent === dir, writable, parent }),
+    judgeFileSystem(stats.type, mountOptionsOf(mountinfo, parent)),
+    judgeSpace(space, minFree),
+  ];
+}
+
+/** The directory, or the parent in which it would be made. */
+async function nearestThere(dir: string): Promise<string> {
+  for (let at = dir; ; at = path.dirname(at)) {
+    try {
+      await access(at);
+      return at;
+    } catch {
+      if (at === path.dirname(at)) return at;
+    }
+  }
+}

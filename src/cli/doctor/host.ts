@@ -1,0 +1,67 @@
+import { formatBytes } from '../../shared/units.ts';
+import { type Check, missing, ok, warn } from './check.ts';
+
+export function judgeProc(readable: boolean): Check {
+  if (readable) return ok('/proc', 'mounted');
+  return missing(
+    '/proc',
+    'not readable',
+    'Mount it: without it nobody knows which processes of a job still live.',
+  );
+}
+
+/** `made` is whether a cgroup with `cgroup.kill` could be made below our own, null where there is no v2 tree. */
+export function judgeCgroup(own: string | null, made: boolean | null): Check {
+  const name = 'cgroup v2';
+  const effect = 'A process that leaves its group by setsid is then searched for, and may outlive its job.';
+  if (own === null)
+    return warn(name, 'no v2 tree is mounted', `${effect} Boot with systemd.unified_cgroup_hierarchy=1.`);
+  if (made) return ok(name, `may make cgroups below ${own}`);
+  const remedy = `${effect} Set Delegate=yes in the service (packaging/vole-runner.service has it); cgroup.kill needs Linux 5.14.`;
+  return warn(name, `none may be made below ${own}, or it lacks cgroup.kill`, remedy);
+}
+
+/** All worker threads share libuv's pool; a pool too small makes heartbeats wait for file work of jobs. */
+export function judgeThreadPool(size: number | null, jobs: number): Check {
+  const name = 'libuv threads';
+  const wanted = Math.min(128, Math.max(4, jobs + 4));
+  if (size !== null && size >= wanted) return ok(name, `${size} for ${jobs} jobs`);
+  const found =
+    size === null ? 'UV_THREADPOOL_SIZE is not set' : `UV_THREADPOOL_SIZE=${size} for ${jobs} jobs`;
+  return warn(
+    name,
+    found,
+    `Unset UV_THREADPOOL_SIZE (bin/vole.cjs sizes it), or set it to at least ${wanted}.`,
+  );
+}
+
+/** Of one slot: its connection, the FIFOs and pipes of a step, lock files and the log. */
+const FILES_A_JOB = 24;
+
+export function judgeOpenFiles(limit: number | null, jobs: number): Check {
+  const name = 'open files';
+  const wanted = Math.max(1024, 256 + FILES_A_JOB * jobs);
+  if (limit === null || limit >= wanted) return ok(name, limit === null ? 'no limit' : `limit ${limit}`);
+  return warn(
+    name,
+    `limit ${limit} for ${jobs} jobs`,
+    `Raise it to ${wanted}: \`ulimit -n\`, or LimitNOFILE= in the service.`,
+  );
+}
+
+export function judgeUser(uid: number): Check {
+  if (uid !== 0) return ok('user', `uid ${uid}`);
+  const remedy =
+    'Jobs run on the host as the runner’s user, so as root here: give the runner a user of its own.';
+  return warn('user', 'root', remedy);
+}
+
+export function judgeCores(cores: number, memoryBytes: number, jobs: number): Check {
+  const found = `${cores} cores, ${formatBytes(memoryBytes)} for ${jobs} jobs`;
+  if (jobs <= 4 * cores) return ok('cores', found);
+  return warn(
+    'cores',
+    found,
+    'More than four jobs a core: each takes N times longer. Lower --jobs, or use `cpus:`.',
+  );
+}

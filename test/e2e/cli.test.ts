@@ -1,0 +1,89 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { vole } from '../support/vole-process.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const bin = path.join(root, 'bin/vole.cjs');
+
+describe('the built program', () => {
+  it('knows its version, and where its own package is', async () => {
+    const { code, stdout } = await vole(['--version']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  it('loads no database, no SSH and no worker pool only to print its help', async () => {
+    // Prints what was loaded as CommonJS, which all of them are, also where a module imports them.
+    const preload = `import Module from 'node:module';
+      const load = Module._load;
+      Module._load = function (name, ...rest) {
+        process.stderr.write(name + '\\n');
+        return load.call(this, name, ...rest);
+      };`;
+    const url = `data:text/javascript,${encodeURIComponent(preload)}`;
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', url, bin, '--help']);
+    expect(stdout).toContain('Usage: vole');
+    expect(stderr).toContain('vole.cjs');
+    expect(stderr).not.toMatch(/better-sqlite3|ssh2|piscina|fs-native-extensions/);
+  });
+
+  it('ends quietly where nobody reads its output', async () => {
+    const child = spawn(process.execPath, [bin, 'doctor'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect([code, stderr]).toEqual([141, '']);
+  });
+
+  it('checks this repository’s own workflow', async () => {
+    expect(await vole(['lint'], { cwd: root })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('no faults'),
+    });
+  });
+
+  it('checks what stands on standard input, byte for byte', async () => {
+    const child = spawn(process.execPath, [bin, 'lint', '-', '--json'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const text = Buffer.from('jobs: {"ä€": {steps: []}}\n');
+    // A character split across two writes.
+    child.stdin.write(text.subarray(0, 8));
+    child.stdin.end(text.subarray(8));
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (data: string) => {
+      stdout += data;
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(65);
+    expect(stdout).toContain('the key `ä€`');
+  });
+});
+
+describe('vole doctor', () => {
+  it('says what this host has, and nothing that the tests need is missing', async () => {
+    const { code, stdout } = await vole(['doctor', '--json', '--dir', root]);
+    const report = JSON.parse(stdout) as {
+      ok: boolean;
+      checks: { name: string; status: string; found: string }[];
+    };
+    const names = report.checks.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['Node.js', 'git', 'better-sqlite3', 'fs-native-extensions', 'cgroup v2']),
+    );
+    expect(report.checks.filter(({ status }) => status === 'missing')).toEqual([]);
+    expect([code, report.ok]).toEqual([0, true]);
+  });
+
+  it('names what is missing, with the remedy, and exits with 72', async () => {
+    const { code, stdout } = await vole(['doctor'], { env: { PATH: '/nowhere' } });
+    expect(code).toBe(72);
+    expect(stdout).toMatch(/^missing +git +not in PATH\n +-> Install git/m);
+    expect(stdout).toMatch(/^missing +mkfifo/m);
+  });
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runCli } from '../../../src/cli/program.ts';
+import { recordedContext } from '../../support/cli-context.ts';
+
+let cwd = '';
+beforeEach(() => {
+  cwd = mkdtempSync(path.join(os.tmpdir(), 'vole-lint-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true, force: true }));
+
+async function lint(args: string[], stdin = '') {
+  const context = recordedContext({ cwd, stdin });
+  const code = await runCli(['lint', ...args], context);
+  return { code, out: context.out, err: context.err };
+}
+
+const GOOD = 'jobs: {a: {strategy: {matrix: {x: [1, 2]}}, steps: [{run: x}]}}\n';
+
+it('checks .vole.yml where it is', async () => {
+  writeFileSync(path.join(cwd, '.vole.yml'), GOOD);
+  expect(await lint([])).toEqual({
+    code: 0,
+    out: '.vole.yml: no faults (jobs: 1, runs: 2, commands: 0)\n',
+    err: '',
+  });
+});
+
+it('says file, line and column of each fault on standard error', async () => {
+  writeFileSync(path.join(cwd, 'w.yml'), 'jobs:\n  a: {stps: []}\n');
+  expect(await lint(['w.yml'])).toEqual({
+    code: 65,
+    out: '',
+    err: 'w.yml:2:6: `steps`: expected a list, found nothing\nw.yml:2:7: the key `stps` is not known here; is `steps` meant?\n',
+  });
+});
+
+it('reads standard input, and prints JSON for a program', async () => {
+  const good = await lint(['-', '--json'], GOOD);
+  expect(JSON.parse(good.out)).toEqual({
+    file: 'standard input',
+    ok: true,
+    faults: [],
+    jobs: [{ id: 'a', runs: 2 }],
+  });
+  const bad = await lint(['-', '--json'], 'jobs: []\n');
+  expect([bad.code, JSON.parse(bad.out)]).toEqual([
+    65,
+    {
+      file: 'standard input',
+      ok: false,
+      faults: [
+        { file: 'standard input', line: 1, column: 7, message: '`jobs`: expected a map, found a list' },
+      ],
+      jobs: [],
+    },
+  ]);
+});
+
+it('says in one line that there is no such file, or that it cannot be read', async () => {
+  expect(await lint([])).toEqual({
+    code: 66,
+    out: '',
+    err: 'vole: there is no file .vole.yml; name another, or - for standard input\n',
+  });
+  expect(await lint(['.'])).toMatchObject({
+    code: 74,
+    err: expect.stringMatching(/^vole: \. cannot be read: .*\n$/),
+  });
+});
+
+it('refuses a file of 2 MB and one that is far larger', async () => {
+  writeFileSync(path.join(cwd, 'big.yml'), '#'.repeat(2_000_000));
+  expect((await lint(['big.yml'])).err).toBe('big.yml:1:1: the file has 1.9 MiB; at most 1 MiB are read\n');
+});

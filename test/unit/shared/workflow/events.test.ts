@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { matchesOn } from '../../../../src/shared/workflow/events.ts';
+import { parseWorkflow } from '../../../../src/shared/workflow/parse.ts';
+
+function on(events: string) {
+  const parsed = parseWorkflow(`on: ${events}\njobs: {a: {steps: [{run: x}]}}`);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  return parsed.workflow.on;
+}
+
+const push = (events: string, ref: string) => matchesOn(on(events), { name: 'push', ref });
+const pull = (events: string, base: string) => matchesOn(on(events), { name: 'pull_request', base });
+
+describe('an event', () => {
+  it('starts the jobs where it is named', () => {
+    expect(push('push', 'refs/heads/x')).toBe(true);
+    expect(push('[pull_request]', 'refs/heads/x')).toBe(false);
+    expect(pull('{pull_request: }', 'main')).toBe(true);
+    expect(pull('push', 'main')).toBe(false);
+  });
+
+  it('always starts them where a person asks', () => {
+    expect(matchesOn(on('{push: {branches: [none]}}'), { name: 'manual' })).toBe(true);
+  });
+
+  it.each([
+    ['[main]', 'main', true],
+    ['[main]', 'maintenance', false],
+    ["['rel/*']", 'rel/1', true],
+    ["['rel/*']", 'rel/1/2', false],
+    ["['rel/**']", 'rel/1/2', true],
+    ["['*']", 'a/b', false],
+    ["['**']", 'a/b', true],
+    ["['**', '!wip/**']", 'wip/a', false],
+    ["['**', '!wip/**', 'wip/keep']", 'wip/keep', true],
+    ["['!wip']", 'main', false],
+    ["['feature/ü#%2F']", 'feature/ü#%2F', true],
+    ["['a.c']", 'abc', false],
+  ])('on branches %s of %s: %s', (branches, branch, expected) => {
+    expect(push(`{push: {branches: ${branches}}}`, `refs/heads/${branch}`)).toBe(expected);
+    expect(pull(`{pull_request: {branches: ${branches}}}`, branch)).toBe(expected);
+  });
+
+  it('of a tag is let through by a filter of tags, or where there is no filter', () => {
+    expect(push('push', 'refs/tags/v1')).toBe(true);
+    expect(push("{push: {tags: ['v*']}}", 'refs/tags/v1')).toBe(true);
+    expect(push('{push: {branches: [main]}}', 'refs/tags/main')).toBe(false);
+    expect(push("{push: {tags: ['v*']}}", 'refs/heads/v1')).toBe(false);
+  });
+
+  it('costs little whatever the pattern is', () => {
+    const began = performance.now();
+    expect(push(`{push: {branches: ['${'**a'.repeat(90)}']}}`, `refs/heads/${'a'.repeat(4000)}b`)).toBe(
+      false,
+    );
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+});

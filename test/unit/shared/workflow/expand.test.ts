@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { NewRun } from '../../../../src/server/store/store.ts';
+import { jobSpecSchema } from '../../../../src/shared/job-spec.ts';
+import { expandWorkflow } from '../../../../src/shared/workflow/expand.ts';
+import { parseWorkflow } from '../../../../src/shared/workflow/parse.ts';
+import type { RunFacts } from '../../../../src/shared/workflow/types.ts';
+
+const FACTS: RunFacts = {
+  repository: 'team/app',
+  cloneUrl: 'https://git.example/team/app.git',
+  ref: 'refs/heads/main',
+  sha: 'a'.repeat(40),
+  event: 'push',
+  trust: 'trusted',
+};
+
+function runs(text: string, jobs: string[] | null = null): NewRun[] {
+  const parsed = parseWorkflow(text);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  // The store's own type, which shared code may not name, has the same shape.
+  return expandWorkflow(parsed.workflow, FACTS, jobs);
+}
+
+const keys = (text: string, jobs: string[] | null = null) => runs(text, jobs).map(({ key }) => key);
+
+describe('the runs of a workflow', () => {
+  it('are specs that a runner understands', () => {
+    const made = runs('jobs: {a: {steps: [{run: x}]}, b: {steps: [{run: y}], checkout: false}}');
+    for (const { spec } of made) jobSpecSchema.parse({ ...spec, run: 1, attempt: 1, pipeline: 1 });
+    expect(made[0]?.spec).toMatchObject({
+      repository: 'team/app',
+      trust: 'trusted',
+      event: 'push',
+      source: { url: FACTS.cloneUrl, ref: 'refs/heads/main', sha: FACTS.sha, submodules: false },
+      image: null,
+    });
+    expect(made[1]?.spec.source).toBeNull();
+  });
+
+  it('have the values of their matrix entry in every text', () => {
+    const text = `
+env: {R: root, S: root}
+jobs:
+  test:
+    strategy: {matrix: {os: [linux], node: [20, 22]}}
+    labels: ["\${{ matrix.os }}", "node-\${{matrix.node}}"]
+    serial: "deploy-\${{ matrix.node }}"
+    env: {S: "s \${{ matrix.node }}"}
+    steps:
+      - {name: "on \${{ matrix.node }}", run: "test \${{ matrix.os }} $X \${Y}", env: {V: "\${{ matrix.node }}"}, working-directory: "d\${{ matrix.node }}"}
+    artifacts: [{name: dist, paths: ["\${{ matrix.os }}/**"]}]
+`;
+    expect(runs(text)[1]).toMatchObject({
+      key: 'test (linux, 22)',
+      job: 'test (linux, 22)',
+      labels: ['linux', 'node-22'],
+      serial: 'team/app:deploy-22',
+      retryLost: false,
+      kind: 'job',
+      state: 'queued',
+      spec: {
+        env: { R: 'root', S: 's 22' },
+        steps: [{ name: 'on 22', run: 'test linux $X ${Y}', env: { V: '22' }, workingDirectory: 'd22' }],
+        artifacts: [{ name: 'dist', paths: ['linux/**'] }],
+      },
+    });
+  });
+
+  it('put a value in once: what it holds is not read again', () => {
+    const text =
+      'jobs: {a: {strategy: {matrix: {x: ["$&", "$1"]}}, steps: [{run: "echo \'${{ matrix.x }}\'"}]}}';
+    expect(runs(text).map(({ spec }) => spec.steps[0]?.run)).toEqual(["echo '$&'", "echo '$1'"]);
+  });
+
+  it('need all entries of a job that has a matrix', () => {
+    const text = `jobs:
+  lint: {steps: [{run: x}]}
+  test: {needs: lint, strategy: {matrix: {n: [1, 2]}}, steps: [{run: x}]}
+  ship: {needs: [lint, test], steps: [{run: x}]}`;
+    expect(runs(text).map(({ key, needs }) => [key, needs])).toEqual([
+      ['lint', []],
+      ['test (1)', ['lint']],
+      ['test (2)', ['lint']],
+      ['ship', ['lint', 'test (1)', 'test (2)']],
+    ]);
+  });
+
+  it('are those of the jobs that were asked for, with what they need', () => {
+    const text = `jobs:
+  a: {steps: [{run: x}]}
+  b: {needs: a, steps: [{run: x}]}
+  c: {steps: [{run: x}]}`;
+    expect(keys(text, ['b'])).toEqual(['a', 'b']);
+    expect(keys(text, [])).toEqual([]);
+  });
+
+  it('have keys of their own also where values read the same', () => {
+    const text = 'jobs: {a: {strategy: {matrix: {x: ["1, 2", 1], y: [3, "2, 3"]}}, steps: [{run: x}]}}';
+    expect(keys(text)).toEqual(['a (1, 2, 3)', 'a (1, 2, 2, 3)', 'a (1, 3)', 'a (1, 2, 3) #2']);
+  });
+
+  it('name a step without a name by its first line', () => {
+    const [run] = runs(`jobs: {a: {steps: [{run: "\\n  npm ci\\nnpm test"}, {run: "${'x'.repeat(200)}"}]}}`);
+    expect(run?.spec.steps.map((step) => step.name)).toEqual(['npm ci', `${'x'.repeat(79)}…`]);
+  });
+});
+
+describe('a matrix', () => {
+  const entries = (matrix: string) => keys(`jobs: {j: {strategy: {matrix: ${matrix}}, steps: [{run: x}]}}`);
+
+  it('leaves out what is excluded', () => {
+    expect(entries('{a: [1, 2], b: [x, y], exclude: [{a: 1, b: x}, {a: 2}]}')).toEqual(['j (1, y)']);
+  });
+
+  it('adds what is included, to entries that it does not contradict, else as one of its own', () => {
+    const matrix =
+      '{fruit: [apple, pear], animal: [cat, dog], include: [{color: green}, {color: pink, animal: cat}, {fruit: apple, shape: circle}, {fruit: banana}]}';
+    expect(entries(matrix)).toEqual([
+      'j (apple, cat, pink, circle)',
+      'j (apple, dog, green, circle)',
+      'j (pear, cat, pink)',
+      'j (pear, dog, green)',
+      'j (banana)',
+    ]);
+  });
+
+  it('may have includes alone', () => {
+    expect(entries('{include: [{a: 1}, {a: 2}]}')).toEqual(['j (1)', 'j (2)']);
+  });
+});
