@@ -31,14 +31,14 @@ export function hostFacts(
   jobs: number,
 ): Pick<
   RunnerOptions,
-  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'measureFile' | 'backoffMs' | 'connect'
+  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'fileThreadFile' | 'backoffMs' | 'connect'
 > {
   return {
     cpus: Math.max(os.availableParallelism(), jobs),
     memoryBytes: os.totalmem(),
     home: os.homedir(),
     workerFile: builtFile('worker.js'),
-    measureFile: builtFile('measure-thread.js'),
+    fileThreadFile: builtFile('file-thread.js'),
     backoffMs: (tries) => backoffMs(tries, Math.random()),
     connect,
   };

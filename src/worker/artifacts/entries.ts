@@ -24,10 +24,11 @@ export async function addEntries(
       continue;
     }
     if (!stat.isFile()) continue; // replaced since it was found
-    const entry = archive.entry({ ...header, size: stat.size });
+    if (stat.size === 0) {
+      archive.entry({ ...header, size: 0 }, '');
+      continue;
+    }
     // No more than the size in the header: a file that grows meanwhile would break the archive.
-    const reading = stat.size === 0 ? null : createReadStream(file, { end: stat.size - 1 });
-    if (reading) await pipeline(reading, entry);
-    else entry.end();
+    await pipeline(createReadStream(file, { end: stat.size - 1 }), archive.entry({ ...header, size: stat.size }));
   }
 }
