@@ -11,7 +11,7 @@ const recordSchema = z.object({
   image: z.string(),
   /** Epoch ms of the last hold's begin or end. */
   lastUsed: z.number(),
-  /** Asked for by a job with `--no-cache`: whoever can have it alone removes it. Each new use takes it back. */
+  /** Asked for by a job with `--no-cache`: whoever can have it alone removes it. */
   removeWhenFree: z.boolean().default(false),
   sizeBytes: z.number().nullable().default(null),
   measuredAt: z.number().nullable().default(null),
