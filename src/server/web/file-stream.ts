@@ -1,12 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
+import type { BreakOff } from './log-stream.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
 /** A file's bytes as the reader asks for them; closes the handle. Fails as `logStream` does. */
-export function fileStream(
-  handle: FileHandle,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+export function fileStream(handle: FileHandle, breakOff: BreakOff): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -17,7 +15,7 @@ export function fileStream(
             return;
           }
         } catch (error) {
-          onError(error);
+          breakOff(error);
         }
         await handle.close();
         controller.close();

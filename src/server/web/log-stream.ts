@@ -17,6 +17,9 @@ export function attemptOver(run: Pick<Run, 'state' | 'attempt'>, attempt: number
   return run.attempt === attempt && run.state !== 'running';
 }
 
+/** Breaks the reader's connection; `error` is null where that is nobody's fault. */
+export type BreakOff = (error: unknown) => void;
+
 /** Woken by events between two looks as well: what happens while nobody waits is not missed. */
 class Wakeable {
   #dirty = false;
@@ -37,13 +40,13 @@ class Wakeable {
 /**
  * The bytes of one attempt's log from an offset, one chunk for each time the reader asks, so that a
  * slow reader costs one chunk and no more. Ends at `endBytes`, or, where that is null, when the attempt is
- * over and everything was sent, or `closing` aborts. A read that fails calls `onError` and ends the stream;
- * whoever serves it must then break the connection, since an ordinary end means completeness.
+ * over and everything was sent. An ordinary end thus means completeness, so where a read fails or
+ * `closing` aborts first, `breakOff` is called and must break the reader's connection.
  */
 export function logStream(
   source: LogSource,
   at: { run: number; attempt: number; offset: number; endBytes: number | null },
-  options: { closing: AbortSignal; onError: (error: unknown) => void },
+  options: { closing: AbortSignal; breakOff: BreakOff },
 ): ReadableStream<Uint8Array> {
   const { run, attempt, endBytes } = at;
   let offset = at.offset;
@@ -65,7 +68,11 @@ export function logStream(
     for (;;) {
       const bytes = await read();
       if (bytes.length > 0) return bytes;
-      if (endBytes !== null || cancelled || options.closing.aborted) return null;
+      if (endBytes !== null || cancelled) return null;
+      if (options.closing.aborted) {
+        options.breakOff(null);
+        return null;
+      }
       const now = await source.store.runs.get(run);
       if (now === null || attemptOver(now, attempt)) {
         // what came between the read and the look at the run
@@ -98,7 +105,7 @@ export function logStream(
             return;
           }
         } catch (error) {
-          options.onError(error);
+          options.breakOff(error);
         }
         const wasCancelled = cancelled;
         release();

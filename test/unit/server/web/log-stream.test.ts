@@ -48,7 +48,7 @@ function follow(
   const stream = logStream(
     source,
     { run: 7, attempt: 1, offset, endBytes },
-    { closing, onError: (e) => errors.push(e) },
+    { closing, breakOff: (e) => errors.push(e) },
   );
   return { reader: stream.getReader(), errors };
 }
@@ -100,13 +100,14 @@ describe('a log that is followed', () => {
     expect(source.reads).toBe(1);
   });
 
-  it('ends when the server closes, and lets go when the reader leaves', async () => {
+  it('is broken off when the server closes, and lets go when the reader leaves', async () => {
     const source = new Source();
     const closing = new AbortController();
-    const { reader } = follow(source, 0, closing.signal);
+    const { reader, errors } = follow(source, 0, closing.signal);
     const waiting = text(reader);
     closing.abort();
     expect(await waiting).toBeNull();
+    expect(errors).toEqual([null]);
 
     const other = follow(source).reader;
     const pending = other.read();

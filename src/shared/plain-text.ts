@@ -1,4 +1,4 @@
-/** Words and times as the pages show them. */
+/** Words and times as pages and tables show them. */
 
 export function age(atMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((nowMs - atMs) / 1000));
@@ -13,7 +13,7 @@ export function shortRef(ref: string): string {
   return ref.replace(/^refs\/(?:heads|tags)\//, '');
 }
 
-/** Without terminal sequences and control characters: a page has no use for them. */
+/** Without terminal sequences and control characters: neither a page nor a table has a use for them. */
 export function plain(text: string): string {
   return (
     text

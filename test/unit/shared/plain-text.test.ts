@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { age, plain, shortRef } from '../../../../src/server/web/pages/text.ts';
+import { age, plain, shortRef } from '../../../src/shared/plain-text.ts';
 
 describe('text on a page', () => {
   it('has no terminal sequences and no control characters, but keeps its tabs', () => {

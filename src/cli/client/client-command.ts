@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { VoleError } from '../../shared/errors.ts';
+import type { CliContext } from '../context.ts';
+import { addSettings, readSettings } from '../settings-options.ts';
+import type { Admin } from './admin.ts';
+import { ApiClient } from './api-client.ts';
+import { HttpAdmin } from './http-admin.ts';
+import { locator } from './locate.ts';
+
+export type Options = Readonly<Record<string, unknown>>;
+
+/** The options that every command has which speaks to a server. */
+export function addClientOptions(command: Command): Command {
+  addSettings(command, 'client');
+  return command.option('--json', 'print JSON for programs');
+}
+
+export function clientOf(options: Options, context: CliContext): ApiClient {
+  return new ApiClient(locator(readSettings('client', options, context)));
+}
+
+/**
+ * Does something with the server that runs on the data directory or at the URL; where none runs on
+ * the directory, with the directory itself, so that a host is set up before its first start.
+ */
+export async function withAdmin<T>(
+  options: Options,
+  context: CliContext,
+  action: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const admin = await openAdmin(options, context);
+  try {
+    return await action(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+async function openAdmin(options: Options, context: CliContext): Promise<Admin> {
+  const settings = readSettings('client', options, context);
+  const locate = locator(settings);
+  const client = new ApiClient(locate);
+  if (settings.url !== null || settings.data === null) return new HttpAdmin(client);
+  const unreachable = await whyUnreachable(client);
+  if (unreachable === null) return new HttpAdmin(client);
+  const { DirectoryAdmin } = await import('./directory-admin.ts');
+  try {
+    return await DirectoryAdmin.open(settings.data);
+  } catch (error) {
+    // somebody holds it: a server that starts just now, or does not answer
+    if (error instanceof VoleError && error.code === 'lock-held') {
+      if ((await whyUnreachable(client)) === null) return new HttpAdmin(client);
+      throw new VoleError('server-unreachable', `${unreachable.message}, and ${error.message}`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
+async function whyUnreachable(client: ApiClient): Promise<VoleError | null> {
+  try {
+    await client.get('/healthz', z.object({ ok: z.literal(true) }));
+    return null;
+  } catch (error) {
+    if (error instanceof VoleError && error.code === 'server-unreachable') return error;
+    throw error;
+  }
+}
+
+export function printJson(context: CliContext, value: unknown): void {
+  context.stdout(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** `12`, as `vole runs` prints it, or `#12`. */
+export function runId(text: string): number {
+  const id = /^#?([1-9]\d{0,14})$/.exec(text)?.[1];
+  if (id === undefined)
+    throw new VoleError('usage', `'${text}' is no run; give its number, as \`vole runs\` prints it`);
+  return Number(id);
+}
+
+/** An argument by a schema of the API, before anything is asked. */
+export function argument<T extends z.ZodType>(name: string, schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const why = parsed.error.issues[0]?.message ?? 'not allowed';
+  throw new VoleError('usage', `${name}: ${JSON.stringify(value)} is not allowed: ${why}`);
+}

@@ -1,0 +1,95 @@
+import { Command } from 'commander';
+import { runDetailSchema } from '../shared/api.ts';
+import { VoleError } from '../shared/errors.ts';
+import { isFinal } from '../shared/outcome.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { addClientOptions, clientOf, type Options, runId } from './client/client-command.ts';
+import { followRun } from './client/follow.ts';
+import { LogPrinter, type PrintOptions } from './client/log-printer.ts';
+import type { CliContext } from './context.ts';
+import { withExamples } from './help.ts';
+
+/** `vole logs`: a run's log, whole or as it comes. */
+export function logsCommand(context: CliContext): Command {
+  const command = new Command('logs')
+    .description("print a run's log")
+    .argument('<run>')
+    .option('-f, --follow', 'go on until the run has ended, over restarts of the server too')
+    .option('--step <n>', 'only of this step, from 1')
+    .option('--attempt <n>', 'of this attempt; the latest by default')
+    .option('--stamps', 'seconds since the start and the step before each line')
+    .option('--raw', 'the records as the server has them: milliseconds, step, stream, text');
+  withExamples(addClientOptions(command), [
+    { command: 'vole logs 12 --data /var/lib/vole', what: 'the log of run 12' },
+    { command: 'vole logs 12 -f --stamps', what: 'follow it' },
+  ]);
+  return command.action(async (text: string, options: Options) => {
+    const id = runId(text);
+    const attempt = count('--attempt', options['attempt']);
+    const print: PrintOptions = {
+      step: count('--step', options['step']),
+      stamps: Boolean(options['stamps']),
+      // JSON would only wrap what is one record a line already
+      raw: Boolean(options['raw']) || Boolean(options['json']),
+      prefix: '',
+      terminal: context.interactive,
+    };
+    const client = clientOf(options, context);
+    if (options['follow']) await follow(client, id, attempt, print, context);
+    else await printOnce(client, id, attempt, print, context);
+  });
+}
+
+async function printOnce(
+  client: ApiClient,
+  id: number,
+  attempt: number | null,
+  print: PrintOptions,
+  context: CliContext,
+): Promise<void> {
+  const query = attempt === null ? '' : `?attempt=${attempt}`;
+  const printer = new LogPrinter(print);
+  const reply = await client.stream(`/api/runs/${id}/log${query}`);
+  try {
+    for await (const part of reply) await context.write(Buffer.from(printer.push(part as Buffer)));
+  } catch (error) {
+    throw new VoleError('server-unreachable', 'the connection broke: this is not all of the log', {
+      cause: error,
+    });
+  }
+  await context.write(Buffer.from(printer.end()));
+}
+
+async function follow(
+  client: ApiClient,
+  id: number,
+  attempt: number | null,
+  print: PrintOptions,
+  context: CliContext,
+): Promise<void> {
+  let printer = new LogPrinter(print);
+  const waiting = await client.get(`/api/runs/${id}`, runDetailSchema);
+  if (!isFinal(waiting.state) && waiting.state !== 'running')
+    context.stderr(`vole: run ${id} is ${waiting.state}; \`vole why ${id}\` says why\n`);
+  const run = await followRun({
+    client,
+    run: id,
+    attempt,
+    onBytes: async (bytes) => context.write(Buffer.from(printer.push(bytes))),
+    onNextAttempt: async (next) => {
+      await context.write(Buffer.from(printer.end()));
+      printer = new LogPrinter(print);
+      context.stderr(`vole: run ${id} was queued again; attempt ${next} follows\n`);
+    },
+  });
+  await context.write(Buffer.from(printer.end()));
+  context.stderr(`vole: run ${id} ${run.state}${run.detail === '' ? '' : `: ${run.detail}`}\n`);
+}
+
+function count(flag: string, text: unknown): number | null {
+  if (typeof text !== 'string') return null;
+  const least = flag === '--step' ? 0 : 1;
+  if (!/^\d{1,9}$/.test(text) || Number(text) < least)
+    throw new VoleError('usage', `${flag}: '${text}' is not allowed; use a number from ${least}`);
+  return Number(text);
+}

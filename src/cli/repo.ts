@@ -1,0 +1,129 @@
+import path from 'node:path';
+import { Command } from 'commander';
+import type { ApiRepository } from '../shared/api.ts';
+import { cloneUrlSchema, repositoryNameSchema } from '../shared/api-names.ts';
+import { VoleError } from '../shared/errors.ts';
+import { addClientOptions, argument, type Options, printJson, withAdmin } from './client/client-command.ts';
+import { table } from './client/table.ts';
+import type { CliContext } from './context.ts';
+import { withExamples } from './help.ts';
+
+/** `vole repo`: which repositories the server knows, and how many of their runs run at once. */
+export function repoCommand(context: CliContext): Command {
+  const command = new Command('repo').description('register repositories and cap their runs');
+  command.addCommand(addRepo(context));
+  command.addCommand(listRepos(context));
+  command.addCommand(setRepo(context));
+  command.addCommand(removeRepo(context));
+  return command;
+}
+
+const MAX_JOBS = 'most runs of it at once; `none` is no cap';
+
+function addRepo(context: CliContext): Command {
+  const command = new Command('add')
+    .description('register a repository; works before the server was ever started')
+    .argument('<owner/name>', 'its name on this server')
+    .argument('<clone-url>', 'where git clones it from: a URL, USER@HOST:PATH, or a path on the server')
+    .option('--max-jobs <N|none>', MAX_JOBS);
+  withExamples(addClientOptions(command), [
+    {
+      command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole',
+      what: 'register it',
+    },
+    {
+      command: 'vole repo add team/app /srv/git/app.git --max-jobs 2',
+      what: 'never more than two runs at once',
+    },
+  ]);
+  return command.action(async (name: string, url: string, options: Options) => {
+    const body = {
+      name: argument('repository', repositoryNameSchema, name),
+      cloneUrl: cloneUrl(url, options, context),
+      maxJobs: maxJobs(options) ?? null,
+    };
+    const repository = await withAdmin(options, context, (admin) => admin.addRepository(body));
+    if (options['json']) return printJson(context, repository);
+    context.stdout(`added ${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
+  });
+}
+
+function listRepos(context: CliContext): Command {
+  const command = new Command('ls').description('list the repositories');
+  withExamples(addClientOptions(command), [
+    { command: 'vole repo ls --data /var/lib/vole', what: 'list them' },
+  ]);
+  return command.action(async (options: Options) => {
+    const repositories = await withAdmin(options, context, (admin) => admin.repositories());
+    if (options['json']) return printJson(context, { repositories });
+    const rows = repositories.map((repository) => [
+      repository.name,
+      repository.maxJobs === null ? 'none' : String(repository.maxJobs),
+      repository.cloneUrl,
+    ]);
+    context.stdout(table(['REPOSITORY', 'MAX JOBS', 'CLONE URL'], rows));
+  });
+}
+
+function setRepo(context: CliContext): Command {
+  const command = new Command('set')
+    .description('change the cap or the clone URL of a repository')
+    .argument('<owner/name>')
+    .option('--max-jobs <N|none>', MAX_JOBS)
+    .option('--clone-url <url>', 'where git clones it from');
+  withExamples(addClientOptions(command), [
+    { command: 'vole repo set team/app --max-jobs none --data /var/lib/vole', what: 'take the cap away' },
+  ]);
+  return command.action(async (name: string, options: Options) => {
+    const cap = maxJobs(options);
+    const url = options['cloneUrl'];
+    if (cap === undefined && url === undefined)
+      throw new VoleError('usage', 'nothing to set: give --max-jobs or --clone-url');
+    const change = {
+      ...(cap === undefined ? {} : { maxJobs: cap }),
+      ...(typeof url === 'string' ? { cloneUrl: cloneUrl(url, options, context) } : {}),
+    };
+    const repositoryName = argument('repository', repositoryNameSchema, name);
+    const repository = await withAdmin(options, context, (admin) =>
+      admin.setRepository(repositoryName, change),
+    );
+    if (options['json']) return printJson(context, repository);
+    context.stdout(`${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
+  });
+}
+
+function removeRepo(context: CliContext): Command {
+  const command = new Command('rm')
+    .description('remove a repository that has no unfinished runs')
+    .argument('<owner/name>');
+  withExamples(addClientOptions(command), [
+    { command: 'vole repo rm team/app --data /var/lib/vole', what: 'remove it' },
+  ]);
+  return command.action(async (name: string, options: Options) => {
+    const repositoryName = argument('repository', repositoryNameSchema, name);
+    await withAdmin(options, context, (admin) => admin.removeRepository(repositoryName));
+    if (options['json']) return printJson(context, { removed: 1 });
+    context.stdout(`removed ${repositoryName}\n`);
+  });
+}
+
+/** A path that exists from here is made absolute where the server is on this machine. */
+function cloneUrl(text: string, options: Options, context: CliContext): string {
+  const relative = /^\.{1,2}(?:\/|$)/.test(text) && options['url'] === undefined;
+  return argument('clone URL', cloneUrlSchema, relative ? path.resolve(context.cwd, text) : text);
+}
+
+/** Undefined where it was not given. */
+function maxJobs(options: Options): number | null | undefined {
+  const text = options['maxJobs'];
+  if (typeof text !== 'string') return undefined;
+  if (text === 'none') return null;
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > 100_000)
+    throw new VoleError('usage', `--max-jobs: '${text}' is not allowed; use 1 to 100000, or none`);
+  return value;
+}
+
+function capText(repository: ApiRepository): string {
+  return repository.maxJobs === null ? 'no cap' : `at most ${repository.maxJobs} runs at once`;
+}

@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import type { CliContext } from './context.ts';
+import { withExamples } from './help.ts';
+import { addSettings, readSettings } from './settings-options.ts';
+import { version } from './version.ts';
+
+/** `vole server`: the queue, the SSH endpoint of the runners, and the pages, until a signal. */
+export function serverCommand(context: CliContext): Command {
+  const command = new Command('server').description('serve runners over SSH and people over HTTP');
+  addSettings(command, 'server');
+  withExamples(command, [
+    { command: 'vole server --data /var/lib/vole', what: 'on loopback, HTTP 8080 and SSH 2222' },
+    {
+      command: 'vole server --data /var/lib/vole --ssh 0.0.0.0:2222',
+      what: 'runners of other hosts connect; the pages stay on this one',
+    },
+  ]);
+  return command.action(async (options: Record<string, unknown>) => {
+    const { logLevel, ...settings } = readSettings('server', options, context);
+    const { ownLog } = await import('./own-log.ts');
+    const { startServer } = await import('../server/server.ts');
+    const log = ownLog(logLevel, context);
+    const stopped = new Promise<string>((resolve) => {
+      context.onSignal('SIGTERM', () => resolve('SIGTERM'));
+      context.onSignal('SIGINT', () => resolve('SIGINT'));
+    });
+    const server = await startServer({ settings, version: version(), log });
+    const { http, ssh, fingerprint } = server;
+    const sshHost = ssh.host.includes(':') ? `[${ssh.host}]` : ssh.host;
+    context.stdout(`vole server ready: ${http.url}, ssh ${sshHost}:${ssh.port}, host key ${fingerprint}\n`);
+    log.info({ signal: await stopped }, 'closing');
+    await server.close();
+    log.info({}, 'closed');
+  });
+}

@@ -1,0 +1,198 @@
+import { access, mkdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { savedCheckoutName } from '../../shared/dir-layout.ts';
+import { oneLine, VoleError } from '../../shared/errors.ts';
+import { type Git, withoutPasswords } from './git.ts';
+
+/** A commit, and the full name of what was asked for: `refs/heads/main`, or the commit's own hash. */
+export interface ResolvedRef {
+  readonly ref: string;
+  readonly sha: string;
+}
+
+export type Read = { found: true; text: string } | { found: false; why: 'absent' | 'too-big' | 'no-file' };
+
+const FETCH_MS = 10 * 60_000;
+const LOCAL_MS = 60_000;
+const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/**
+ * The server's bare copy of one repository, from which workflow files are read. Named by repository
+ * and clone URL, so a repository that moves gets a new one. Whoever uses it sees to it that one
+ * operation runs at a time (see `Pipelines`).
+ */
+export class Mirror {
+  readonly dir: string;
+  readonly #repository: string;
+  readonly #url: string;
+  readonly #git: Git;
+
+  constructor(mirrorsDir: string, repository: { name: string; cloneUrl: string }, git: Git) {
+    this.dir = path.join(
+      mirrorsDir,
+      `${savedCheckoutName(repository.name, 'trusted', repository.cloneUrl)}.git`,
+    );
+    this.#repository = repository.name;
+    this.#url = repository.cloneUrl;
+    this.#git = git;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /** Brings branches and tags up to date. Throws what a person can act on. */
+  async fetch(): Promise<void> {
+    await this.#make();
+    const heads = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+    const reply = await this.#remote([
+      'fetch',
+      '--quiet',
+      '--prune',
+      '--no-write-fetch-head',
+      '--',
+      this.#url,
+      ...heads,
+    ]);
+    if (!reply.ok) throw this.#unreachable(reply.why);
+  }
+
+  /** The commit of a branch, tag, full ref or hash; null takes the remote's default branch. */
+  async resolve(ref: string | null): Promise<ResolvedRef> {
+    if (ref === null) return this.#defaultBranch();
+    for (const candidate of candidates(ref)) {
+      const sha = await this.#commitOf(candidate);
+      if (sha !== null) return { ref: candidate.startsWith('refs/') ? candidate : sha, sha };
+    }
+    const asked = await this.#fetchNamed(ref);
+    if (asked !== null) return asked;
+    if (await this.#isEmpty()) throw this.#empty();
+    throw new VoleError('not-found', `${this.#repository} has no branch, tag or commit \`${ref}\``);
+  }
+
+  /** A file at a commit, its size known before it is read. */
+  async read(sha: string, file: string, maxBytes: number): Promise<Read> {
+    const cwd = this.dir;
+    const listed = await this.#git(['ls-tree', '-l', '-z', sha, '--', file], { cwd, timeoutMs: LOCAL_MS });
+    if (!listed.ok)
+      throw new VoleError('io-error', `cannot read ${file} of ${this.#repository}: ${listed.why}`);
+    if (listed.stdout === '') return { found: false, why: 'absent' };
+    const entry = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t/.exec(listed.stdout);
+    const [, mode = '', type = '', hash = '', size = ''] = entry ?? [];
+    if (type !== 'blob' || mode === '120000') return { found: false, why: 'no-file' };
+    if (Number(size) > maxBytes) return { found: false, why: 'too-big' };
+    const blob = await this.#git(['cat-file', 'blob', hash], {
+      cwd,
+      timeoutMs: LOCAL_MS,
+      maxBytes: maxBytes + 1024,
+    });
+    if (!blob.ok) throw new VoleError('io-error', `cannot read ${file} of ${this.#repository}: ${blob.why}`);
+    return { found: true, text: blob.stdout };
+  }
+
+  /** First line of the commit's message, bounded. */
+  async subject(sha: string): Promise<string> {
+    const args = ['log', '-1', '--no-show-signature', '--format=%s', sha, '--'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    return reply.ok ? reply.stdout.trim().slice(0, 200) : '';
+  }
+
+  /** Whether a branch or tag of the repository holds this commit. */
+  async isPublished(sha: string): Promise<boolean> {
+    const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads', 'refs/tags'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    return reply.ok && reply.stdout.trim() !== '';
+  }
+
+  /** Made beside its place and renamed, so that one that is there is whole. */
+  async #make(): Promise<void> {
+    if (
+      await access(this.dir).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+    const making = `${this.dir}.new`;
+    try {
+      await rm(making, { recursive: true, force: true });
+      await mkdir(making, { recursive: true });
+      const reply = await this.#git(['init', '--quiet', '--bare', '--template=', '.'], {
+        cwd: making,
+        timeoutMs: LOCAL_MS,
+      });
+      if (!reply.ok) throw new VoleError('io-error', `cannot make ${this.dir}: ${reply.why}`);
+      await rename(making, this.dir);
+    } catch (error) {
+      if (error instanceof VoleError) throw error;
+      throw new VoleError('io-error', `cannot make ${this.dir}: ${oneLine(error)}`, { cause: error });
+    }
+  }
+
+  async #defaultBranch(): Promise<ResolvedRef> {
+    const reply = await this.#remote(['ls-remote', '--symref', '--', this.#url, 'HEAD']);
+    if (!reply.ok) throw this.#unreachable(reply.why);
+    const ref = /^ref: (refs\/\S+)\tHEAD$/m.exec(reply.stdout)?.[1];
+    const sha = /^([0-9a-f]{40,64})\tHEAD$/m.exec(reply.stdout)?.[1];
+    if (sha === undefined) {
+      if (await this.#isEmpty()) throw this.#empty();
+      throw new VoleError('not-found', `${this.#repository} has no default branch: name one with --ref`);
+    }
+    const commit = (ref === undefined ? null : await this.#commitOf(ref)) ?? (await this.#commitOf(sha));
+    if (commit === null) throw new VoleError('not-found', `${this.#repository} has no commit at its HEAD`);
+    return { ref: ref ?? commit, sha: commit };
+  }
+
+  /** The commit that an annotated tag stands for, a commit itself, or null. */
+  async #commitOf(name: string): Promise<string | null> {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    const sha = reply.stdout.trim();
+    return reply.ok && HASH.test(sha) ? sha : null;
+  }
+
+  /** What is neither branch nor tag: a change's head under `refs/pull/`, or a commit only it reaches. */
+  async #fetchNamed(ref: string): Promise<ResolvedRef | null> {
+    if (!ref.startsWith('refs/') && !HASH.test(ref)) return null;
+    const target = `refs/vole/${ref.startsWith('refs/') ? ref.slice('refs/'.length) : ref}`;
+    const args = [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--',
+      this.#url,
+      `+${ref}:${target}`,
+    ];
+    if (!(await this.#remote(args)).ok) return null;
+    const sha = await this.#commitOf(target);
+    return sha === null ? null : { ref: ref.startsWith('refs/') ? ref : sha, sha };
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    const args = ['for-each-ref', '--count=1'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    return reply.ok && reply.stdout.trim() === '';
+  }
+
+  #remote(args: readonly string[]) {
+    return this.#git(args, { cwd: this.dir, timeoutMs: FETCH_MS, maxBytes: 16 * 1024 * 1024 });
+  }
+
+  #empty(): VoleError {
+    return new VoleError('not-found', `${this.#repository} is empty: it has no commit yet`);
+  }
+
+  #unreachable(why: string): VoleError {
+    const where = withoutPasswords(this.#url);
+    return new VoleError('server-unreachable', `cannot fetch ${this.#repository} from ${where}: ${why}`);
+  }
+}
+
+/** Names under which a ref may be meant, in the order tried. */
+export function candidates(ref: string): string[] {
+  if (ref.startsWith('refs/')) return [ref];
+  if (HASH.test(ref)) return [ref];
+  const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  return /^[0-9a-f]{7,64}$/.test(ref) ? [...names, ref] : names;
+}

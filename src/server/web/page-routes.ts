@@ -1,0 +1,91 @@
+import type { Context, Hono } from 'hono';
+import { runQuerySchema } from '../../shared/api.ts';
+import { oneLine, VoleError } from '../../shared/errors.ts';
+import { idParam, parsed } from './faults.ts';
+import { readTail } from './log-tail.ts';
+import { ICON, SCRIPT, STYLE } from './pages/assets.ts';
+import { errorPage, type Markup } from './pages/layout.ts';
+import { pipelinePage } from './pages/pipeline-page.ts';
+import { runPage } from './pages/run-page.ts';
+import { runnersPage } from './pages/runners-page.ts';
+import { runsPage } from './pages/runs-page.ts';
+import type { WebParts } from './parts.ts';
+import { knownRun, pipelineDetail, runDetail } from './run-routes.ts';
+import { machinesView, runView } from './views.ts';
+
+/** A person who mistyped an address gets a page rather than JSON. */
+async function orErrorPage(context: Context, render: () => Promise<Markup>): Promise<Response> {
+  try {
+    const markup = await render();
+    return context.html(markup);
+  } catch (error) {
+    if (!(error instanceof VoleError)) throw error;
+    const found = error.code !== 'not-found';
+    const markup = errorPage(found ? 'Not understood' : 'Not found', oneLine(error));
+    return context.html(await markup, found ? 400 : 404);
+  }
+}
+
+function wantsJson(context: Context): boolean {
+  const accept = context.req.header('accept') ?? '';
+  return accept.includes('application/json') && !accept.includes('text/html');
+}
+
+export function addPageRoutes(app: Hono, parts: WebParts): void {
+  const asset = (path: string, type: string, content: string) =>
+    app.get(path, (context) => context.body(content, 200, { 'content-type': type }));
+  asset('/assets/vole.css', 'text/css; charset=utf-8', STYLE);
+  asset('/assets/page.js', 'text/javascript; charset=utf-8', SCRIPT);
+  asset('/assets/icon.svg', 'image/svg+xml', ICON);
+
+  app.get('/', (context) =>
+    orErrorPage(context, async () => {
+      const query = parsed(runQuerySchema, context.req.query());
+      const repository = query.repository ?? null;
+      const runs = await parts.store.runs.list({
+        limit: query.limit,
+        ...(repository === null ? {} : { repository }),
+        ...(query.state === undefined ? {} : { states: query.state }),
+        ...(query.before === undefined ? {} : { before: query.before }),
+      });
+      const last = runs.length === query.limit ? runs.at(-1) : undefined;
+      const older = new URLSearchParams(context.req.query());
+      if (last) older.set('before', String(last.id));
+      return runsPage({
+        runs: runs.map(runView),
+        nowMs: parts.clock.now(),
+        repository,
+        older: last ? `/?${older.toString()}` : null,
+      });
+    }),
+  );
+
+  app.get('/runs/:id', (context) =>
+    orErrorPage(context, async () => {
+      const run = await knownRun(parts, context.req.param('id'));
+      const attempt = Math.max(1, run.attempt);
+      return runPage({
+        run: await runDetail(parts, run),
+        artifacts: run.attempt === 0 ? [] : await parts.artifacts.list(run.id, attempt),
+        tail: await readTail(parts.logs, run.id, attempt),
+        nowMs: parts.clock.now(),
+      });
+    }),
+  );
+
+  app.get('/pipelines/:id', (context) =>
+    orErrorPage(context, async () => {
+      const id = idParam(context.req.param('id'), 'pipeline');
+      return pipelinePage(await pipelineDetail(parts, id), parts.clock.now());
+    }),
+  );
+
+  app.get('/runners.json', (context) => context.json(machinesView(parts.presence.sessions())));
+  app.get('/runners', async (context) => {
+    const machines = machinesView(parts.presence.sessions());
+    context.header('vary', 'accept');
+    if (wantsJson(context)) return context.json(machines);
+    return context.html(await runnersPage(machines, parts.clock.now()));
+  });
+  app.get('/favicon.ico', (context) => context.redirect('/assets/icon.svg'));
+}

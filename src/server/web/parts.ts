@@ -1,0 +1,24 @@
+import type { Clock } from '../../shared/platform/clock.ts';
+import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
+import type { Pipelines } from '../pipelines/pipelines.ts';
+import type { LeaseQueue, Presence } from '../queue/queue.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+import type { Store } from '../store/store.ts';
+import type { AccessPolicy } from './access.ts';
+
+/** What the HTTP side stands on. It decides nothing about runs: it asks the store and shows. */
+export interface WebParts {
+  readonly store: Store;
+  readonly changes: Pick<LeaseQueue, 'onChange'>;
+  readonly logs: LogFiles;
+  readonly artifacts: ArtifactFiles;
+  readonly presence: Presence;
+  readonly secrets: Secrets;
+  readonly pipelines: Pick<Pipelines, 'submit' | 'forget'>;
+  readonly access: AccessPolicy;
+  readonly clock: Clock;
+  /** Aborted when the server closes: every open stream then ends. */
+  readonly closing: AbortSignal;
+  /** A fault of vole itself, with its stack, for the server's own log. */
+  readonly onFault: (error: unknown, where: string) => void;
+}

@@ -1,0 +1,73 @@
+import type { Hono } from 'hono';
+import {
+  type ApiPipeline,
+  type ApiRunDetail,
+  cancelBodySchema,
+  runQuerySchema,
+  submitBodySchema,
+} from '../../shared/api.ts';
+import { VoleError } from '../../shared/errors.ts';
+import type { Run } from '../store/store.ts';
+import { idParam, jsonBody, parsed } from './faults.ts';
+import type { WebParts } from './parts.ts';
+import { machinesView, pipelineView, runDetailView, runView } from './views.ts';
+
+/** Most runs of one pipeline that are listed beside one another. */
+const SIBLINGS = 1000;
+
+export async function knownRun(parts: WebParts, text: string | undefined): Promise<Run> {
+  const id = idParam(text, 'run');
+  const run = await parts.store.runs.get(id);
+  if (run === null) throw new VoleError('not-found', `no run ${id}`);
+  return run;
+}
+
+export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail> {
+  const siblings = await parts.store.runs.list({ pipeline: run.pipeline, limit: SIBLINGS });
+  const waits = run.state === 'queued' || run.state === 'received';
+  return runDetailView(run, siblings, waits ? await parts.store.runs.why(run.id) : null);
+}
+
+export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPipeline> {
+  const pipeline = await parts.store.runs.pipeline(id);
+  if (pipeline === null) throw new VoleError('not-found', `no pipeline ${id}`);
+  return pipelineView(pipeline, await parts.store.runs.list({ pipeline: id, limit: SIBLINGS }));
+}
+
+export function addRunRoutes(app: Hono, parts: WebParts): void {
+  app.get('/api/runs', async (context) => {
+    const query = parsed(runQuerySchema, context.req.query());
+    const runs = await parts.store.runs.list({
+      limit: query.limit,
+      ...(query.repository === undefined ? {} : { repository: query.repository }),
+      ...(query.state === undefined ? {} : { states: query.state }),
+      ...(query.before === undefined ? {} : { before: query.before }),
+    });
+    return context.json({ runs: runs.map(runView) });
+  });
+
+  app.get('/api/runs/:id', async (context) =>
+    context.json(await runDetail(parts, await knownRun(parts, context.req.param('id')))),
+  );
+
+  app.post('/api/runs/:id/cancel', async (context) => {
+    const id = idParam(context.req.param('id'), 'run');
+    const hasBody = (context.req.header('content-length') ?? '0') !== '0';
+    const body = hasBody ? await jsonBody(context, cancelBodySchema) : {};
+    const state = await parts.store.runs.cancel(id, body.why ?? 'cancelled by an administrator');
+    if (state === 'not-found') throw new VoleError('not-found', `no run ${id}`);
+    return context.json({ state });
+  });
+
+  app.post('/api/pipelines', async (context) => {
+    const body = await jsonBody(context, submitBodySchema);
+    const { pipeline } = await parts.pipelines.submit(body);
+    return context.json(await pipelineDetail(parts, pipeline), 201);
+  });
+
+  app.get('/api/pipelines/:id', async (context) =>
+    context.json(await pipelineDetail(parts, idParam(context.req.param('id'), 'pipeline'))),
+  );
+
+  app.get('/api/runners', (context) => context.json(machinesView(parts.presence.sessions())));
+}
