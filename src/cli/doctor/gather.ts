@@ -3,7 +3,6 @@ import { access, readFile, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
-import { probeCommand } from '../../shared/platform/probe-command.ts';
 import { processStat } from '../../shared/platform/processes.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import type { Settings } from '../../shared/settings/types.ts';
@@ -11,6 +10,7 @@ import { packageRoot } from '../version.ts';
 import type { Check } from './check.ts';
 import { judgeDirectory, judgeFileSystem, judgeSpace, mountOptionsOf } from './directory.ts';
 import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, judgeUser } from './host.ts';
+import { probe } from './probe.ts';
 import {
   judgeAddon,
   judgeGit,
@@ -32,12 +32,12 @@ export async function gatherChecks(settings: Settings<'doctor'>, env: Environmen
 
 async function programChecks(): Promise<Check[]> {
   const [git, sh, bash, mkfifo, keygen, systemd, database, locks] = await Promise.all([
-    probeCommand('git', ['--version']),
-    probeCommand('sh', ['-c', 'exit 0']),
-    probeCommand('bash', ['--version']),
-    probeCommand('mkfifo', ['--version']),
-    probeCommand('ssh-keygen', ['-?']),
-    probeCommand('systemctl', ['--version']),
+    probe('git', ['--version']),
+    probe('sh', ['-c', 'exit 0']),
+    probe('bash', ['--version']),
+    probe('mkfifo', ['--version']),
+    probe('ssh-keygen', ['-?']),
+    probe('systemctl', ['--version']),
     probeAddon('new (require(process.argv[1]))(":memory:").close()', 'better-sqlite3'),
     probeAddon('require(process.argv[1])', 'fs-native-extensions'),
   ]);
@@ -60,7 +60,7 @@ async function programChecks(): Promise<Check[]> {
 
 /** In a process of its own: an addon built for another Node may take its process down. */
 function probeAddon(script: string, name: string) {
-  return probeCommand(process.execPath, ['-e', script, name], { cwd: packageRoot() });
+  return probe(process.execPath, ['-e', script, name], { cwd: packageRoot() });
 }
 
 async function hostChecks(jobs: number, env: Environment): Promise<Check[]> {
