@@ -149,7 +149,14 @@ describe('vole doctor', () => {
     };
     const names = report.checks.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['Node.js', 'git', 'better-sqlite3', 'fs-native-extensions', 'cgroup v2']),
+      expect.arrayContaining([
+        'Node.js',
+        'locks',
+        'git',
+        'better-sqlite3',
+        'fs-native-extensions',
+        'cgroup v2',
+      ]),
     );
     expect(report.checks.filter(({ status }) => status === 'missing')).toEqual([]);
     expect([code, report.ok]).toEqual([0, true]);

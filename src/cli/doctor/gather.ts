@@ -1,14 +1,15 @@
 import { constants } from 'node:fs';
-import { access, readFile, statfs } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { oneLine } from '../../shared/errors.ts';
 import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 import { processStat } from '../../shared/platform/processes.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { packageRoot } from '../version.ts';
 import type { Check } from './check.ts';
-import { judgeDirectory, judgeFileSystem, judgeSpace, mountOptionsOf } from './directory.ts';
+import { judgeDirectory, judgeFileSystem, judgeLocks, judgeSpace, mountOptionsOf } from './directory.ts';
 import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, judgeUser } from './host.ts';
 import { probe } from './probe.ts';
 import {
@@ -21,7 +22,7 @@ import {
   judgeSystemd,
 } from './programs.ts';
 
-/** Looks at this host; changes nothing but an empty cgroup that it makes and removes. */
+/** Looks at this host; makes an empty cgroup and a folder with a lock file, and removes both. */
 export async function gatherChecks(settings: Settings<'doctor'>, env: Environment): Promise<Check[]> {
   return [
     ...(await programChecks()),
@@ -112,7 +113,27 @@ async function dirChecks({ dir, minFree }: Settings<'doctor'>): Promise<Check[]>
     judgeDirectory(dir, { exists: parent === dir, writable, parent }),
     judgeFileSystem(stats.type, mountOptionsOf(mountinfo, parent)),
     judgeSpace(space, minFree),
+    ...(writable ? [await lockCheck(parent)] : []),
   ];
+}
+
+/** Two guards on one file in a folder made for it, which is removed again. */
+async function lockCheck(parent: string): Promise<Check> {
+  let folder: string | null = null;
+  try {
+    const { Guards } = await import('../../shared/lock/guard.ts');
+    folder = await mkdtemp(path.join(parent, '.vole-doctor-'));
+    const guards = new Guards(folder);
+    const first = guards.try('doctor', 'exclusive');
+    const second = guards.try('doctor', 'shared');
+    first?.release();
+    second?.release();
+    return judgeLocks(first !== null && second === null, '');
+  } catch (error) {
+    return judgeLocks(null, oneLine(error));
+  } finally {
+    if (folder) await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** The directory, or the parent in which it would be made. */
