@@ -99,7 +99,9 @@ export class Guards {
 function unopened(file: string, error: unknown): VoleError {
   const code = (error as NodeJS.ErrnoException).code;
   const full = code === 'ENOSPC' || code === 'EDQUOT';
-  return new VoleError(full ? 'disk-full' : 'io-error', `lock file ${file}: ${oneLine(error)}`, { cause: error });
+  return new VoleError(full ? 'disk-full' : 'io-error', `lock file ${file}: ${oneLine(error)}`, {
+    cause: error,
+  });
 }
 
 function held(fd: number, name: string, mode: GuardMode): HeldGuard {

@@ -75,7 +75,8 @@ export async function runCommand(
     options.onGone?.(pgid);
   }
   const stderr = String(result.stderr ?? '');
-  const missing = (result.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && pgid === undefined;
+  const missing =
+    (result.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && pgid === undefined;
   return {
     ok: !result.failed,
     exitCode: result.exitCode ?? null,

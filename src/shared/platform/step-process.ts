@@ -48,7 +48,8 @@ function environmentFault(env: Readonly<Record<string, string>>): string | null 
   for (const [name, value] of Object.entries(env)) {
     if (value.includes('\0')) return `variable ${name} has a NUL byte, which no environment can hold`;
     const bytes = Buffer.byteLength(name) + Buffer.byteLength(value) + 2;
-    if (bytes > LONGEST_VARIABLE) return `variable ${name} has ${bytes} bytes; the kernel takes ${LONGEST_VARIABLE}`;
+    if (bytes > LONGEST_VARIABLE)
+      return `variable ${name} has ${bytes} bytes; the kernel takes ${LONGEST_VARIABLE}`;
   }
   return null;
 }
