@@ -52,7 +52,10 @@ export class MainThread {
   }
 
   /** Waits for a guard; gives the function that lets it go, or why it cannot be had. */
-  async guard(name: string, mode: GuardMode): Promise<{ ok: true; done: () => void } | { ok: false; why: string }> {
+  async guard(
+    name: string,
+    mode: GuardMode,
+  ): Promise<{ ok: true; done: () => void } | { ok: false; why: string }> {
     const id = this.#nextId++;
     const answer = await this.#ask(id, { type: 'guard', id, name, mode });
     if (answer.type === 'granted') return { ok: true, done: () => this.tell({ type: 'guard-done', id }) };

@@ -1,5 +1,5 @@
-import type { Reason, RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import { oneLine } from '../shared/errors.ts';
+import type { Reason, RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
 import { MainThread, type Stop } from './port.ts';
@@ -33,7 +33,10 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-    const failure = { reason: full ? 'disk-full' : 'host', why: `the log cannot be opened: ${oneLine(error)}` } as const;
+    const failure = {
+      reason: full ? 'disk-full' : 'host',
+      why: `the log cannot be opened: ${oneLine(error)}`,
+    } as const;
     return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
   }
   const { timeoutMs } = task.spec;
@@ -84,7 +87,8 @@ function outcomeOf(
   start: number,
 ): RunOutcome {
   const durationMs = Math.round(performance.now() - start);
-  if (stop) return { result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail: stop.why, steps, durationMs };
+  if (stop)
+    return { result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail: stop.why, steps, durationMs };
   if (failure) {
     return { result: 'failed', reason: failure.reason, detail: failure.why.slice(0, 500), steps, durationMs };
   }

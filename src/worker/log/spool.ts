@@ -92,7 +92,9 @@ export class Spool {
   #writeTail(ring: Buffer, missing: (bytes: number) => string): void {
     const at = this.#ringed % TAIL_BYTES;
     const whole = this.#ringed <= TAIL_BYTES;
-    const kept = whole ? ring.subarray(0, this.#ringed) : Buffer.concat([ring.subarray(at), ring.subarray(0, at)]);
+    const kept = whole
+      ? ring.subarray(0, this.#ringed)
+      : Buffer.concat([ring.subarray(at), ring.subarray(0, at)]);
     // The ring begins within a record: that one goes too.
     const start = whole ? 0 : kept.indexOf(10) + 1;
     const dropped = this.#ringed - (kept.length - start);

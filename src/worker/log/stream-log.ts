@@ -132,7 +132,8 @@ export class StreamLog {
     const line = raw.subarray(0, stop);
     const text = isUtf8(line) ? line : Buffer.from(line.toString('utf8'));
     const { block, at } = this.#spool.room(PREFIX_BYTES + text.length + 1);
-    let to = at + block.write(`${this.#stamp()}${continues ? this.#continuedTail : this.#tail}`, at, 'latin1');
+    let to =
+      at + block.write(`${this.#stamp()}${continues ? this.#continuedTail : this.#tail}`, at, 'latin1');
     to += text.copy(block, to);
     block[to++] = 10;
     this.#spool.commit(to - at);

@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { cgroupMembers, killCgroup } from '../../shared/platform/cgroup.ts';
-import { groupMembers, processesWithEnv, signalGroup, signalProcess } from '../../shared/platform/processes.ts';
+import {
+  groupMembers,
+  processesWithEnv,
+  signalGroup,
+  signalProcess,
+} from '../../shared/platform/processes.ts';
 
 const GONE_MS = 5_000;
 

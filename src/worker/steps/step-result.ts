@@ -36,5 +36,11 @@ export function skipped(name: string): StepOutcome {
 }
 
 function failed(exit: StepExit, reason: Reason, detail: string): Ended {
-  return { result: 'failed', exitCode: exit.exitCode, signal: exit.signal, reason, detail: detail.slice(0, 500) };
+  return {
+    result: 'failed',
+    exitCode: exit.exitCode,
+    signal: exit.signal,
+    reason,
+    detail: detail.slice(0, 500),
+  };
 }

@@ -48,7 +48,10 @@ async function attempt(
   try {
     script = writeScript(task.paths.tree, number, step.run);
   } catch (error) {
-    return notStarted((error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host', oneLine(error));
+    return notStarted(
+      (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
+      oneLine(error),
+    );
   }
   const streams = await main.streams();
   if (!streams.ok) return notStarted('host', streams.why);
@@ -83,7 +86,10 @@ async function attempt(
 }
 
 /** A step's working directory, which may not leave the workspace, through links neither. */
-function workingDirectory(src: string, relative: string): { ok: true; path: string } | { ok: false; why: string } {
+function workingDirectory(
+  src: string,
+  relative: string,
+): { ok: true; path: string } | { ok: false; why: string } {
   const wanted = path.resolve(src, relative);
   const inside = (folder: string, base: string): boolean => folder === base || folder.startsWith(`${base}/`);
   if (!inside(wanted, src)) return { ok: false, why: `working-directory ${relative} leaves the workspace` };
@@ -106,9 +112,15 @@ function writeScript(tree: string, number: number, script: string): string {
 }
 
 /** `sh -e`, or bash as GitHub Actions runs it, joining the job's cgroup before it becomes the step. */
-function shellCommand(shell: StepSpec['shell'], script: string, cgroup: string | null): { file: string; args: string[] } {
+function shellCommand(
+  shell: StepSpec['shell'],
+  script: string,
+  cgroup: string | null,
+): { file: string; args: string[] } {
   const command =
-    shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', script] : ['/bin/sh', '-e', script];
+    shell === 'bash'
+      ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', script]
+      : ['/bin/sh', '-e', script];
   if (!cgroup) return { file: command[0] ?? '', args: command.slice(1) };
   const join = 'echo 0 >"$0" 2>/dev/null; exec "$@"';
   return { file: '/bin/sh', args: ['-c', join, path.join(cgroup, 'cgroup.procs'), ...command] };
