@@ -33,6 +33,15 @@ describe('the built program', () => {
     expect(stderr).not.toMatch(/better-sqlite3|ssh2|piscina|fs-native-extensions/);
   });
 
+  it('says in one line that an error was not caught, and ends with 70', async () => {
+    const url = 'data:text/javascript,setTimeout(() => { throw new Error("boom") }, 200)';
+    const failed = promisify(execFile)(process.execPath, ['--import', url, bin, 'lint', '-']);
+    await expect(failed).rejects.toMatchObject({
+      code: 70,
+      stderr: 'vole: internal error: boom; run again with --verbose and report the stack\n',
+    });
+  });
+
   it('ends quietly where nobody reads its output', async () => {
     const child = spawn(process.execPath, [bin, 'doctor'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
