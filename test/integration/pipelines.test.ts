@@ -141,6 +141,23 @@ describe('a pipeline from a commit', () => {
     expect(created.at(-1)).toMatchObject({ sha, trust: 'untrusted' });
   });
 
+  it('of what a checkout has at its detached HEAD is trusted, also where that is a shallow clone', async () => {
+    commit('.vole.yml', WORKFLOW);
+    commit('other', 'x');
+    const shallow = path.join(root, 'shallow');
+    execFileSync('git', ['clone', '-q', '--depth=1', `file://${source}`, shallow], { stdio: 'pipe' });
+    source = shallow;
+    run('config', 'user.name', 't');
+    run('config', 'user.email', 't@example.invalid');
+    run('checkout', '-q', '--detach');
+    const sha = commit('more', 'x');
+    repository = { ...repository, cloneUrl: shallow };
+    await submit({ ref: sha });
+    expect(created.at(-1)).toMatchObject({ sha, trust: 'trusted' });
+    await submit();
+    expect(created.at(-1)).toMatchObject({ ref: sha, sha, trust: 'trusted' });
+  });
+
   it('of a file with faults is kept as a failed one that says where', async () => {
     commit('.vole.yml', 'on: push\njobs:\n  a:\n    stepz: []\n');
     const { fault, runs } = await submit();
