@@ -12,8 +12,11 @@ export interface CliContext {
   /** Width of the terminal; 80 where there is none. */
   readonly columns: number;
   exitCode: number;
-  /** What happens when whoever read our output has gone: `end` the process quietly, or go on without. */
-  onClosedOutput: 'end' | 'ignore';
+  /**
+   * What happens when whoever read our output has gone: `end` the process quietly, or go on without.
+   * A command that has started something sets a function that brings it to its end, called once.
+   */
+  onClosedOutput: 'end' | 'ignore' | (() => void);
   stdout(text: string): void;
   /** For much output: resolves when it was taken, so that a slow reader slows the writer. */
   write(bytes: Uint8Array): Promise<void>;
@@ -48,8 +51,11 @@ export function processContext(): CliContext {
     },
   };
   // 141 is what a shell reports of a program that SIGPIPE ended; Node ignores the signal itself.
+  let closed = false;
   process.stdout.on('error', () => {
     if (context.onClosedOutput === 'end') process.exit(141);
+    if (typeof context.onClosedOutput === 'function' && !closed) context.onClosedOutput();
+    closed = true;
   });
   process.stderr.on('error', () => {});
   return context;
