@@ -8,8 +8,8 @@ import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
 import { backoffMs } from '../../runner/session/reconnect.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
-import { parseServerUrl } from '../runner.ts';
 import { version } from '../version.ts';
+import { parseServerUrl } from './server-url.ts';
 
 /** Files of the built program stand beside the one that runs. */
 function builtFile(name: string): string {
