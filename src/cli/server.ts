@@ -25,7 +25,7 @@ export function serverCommand(context: CliContext): Command {
       context.onSignal('SIGTERM', () => resolve('SIGTERM'));
       context.onSignal('SIGINT', () => resolve('SIGINT'));
     });
-    const server = await startServer({ settings, version: version(), log });
+    const server = await startServer({ settings, version: version(), log, env: context.env });
     const { http, ssh, fingerprint } = server;
     context.stdout(`vole server ready: ${http.url}, ssh ${addressText(ssh)}, host key ${fingerprint}\n`);
     log.info({ signal: await stopped }, 'closing');

@@ -1,13 +1,14 @@
+import { homedir } from 'node:os';
 import { oneLine } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
-import { git } from './pipelines/git.ts';
+import { gitWith } from './pipelines/git.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
 import { openLeaseQueue, RunEventHub } from './queue/open.ts';
-import type { Presence } from './queue/queue.ts';
+import type { LeaseQueue, Presence } from './queue/queue.ts';
 import { Releasers } from './releasers.ts';
 import { startSshEndpoint } from './ssh/endpoint.ts';
 import type { Store } from './store/store.ts';
@@ -27,6 +28,8 @@ export interface ServerOptions {
   readonly settings: Omit<Settings<'server'>, 'logLevel'>;
   readonly version: string;
   readonly log: ServerLog;
+  /** The environment that git finds its keys and proxies in; a plain one by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningServer {
@@ -39,6 +42,8 @@ export interface RunningServer {
   readonly serverId: string;
   readonly store: Store;
   readonly presence: Presence;
+  /** Calls back at each change of a run. */
+  readonly queue: Pick<LeaseQueue, 'onChange'>;
   /** Ends what was started, in reverse order, within a few seconds. Idempotent. */
   close(): Promise<void>;
 }
@@ -81,7 +86,11 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('queue', () => queue.close());
   const logs = openLogFiles(dir.logs);
   const artifacts = openArtifactFiles(dir.artifacts);
-  const pipelines = new Pipelines({ store, mirrorsDir: dir.mirrors, git });
+  const pipelines = new Pipelines({
+    store,
+    mirrorsDir: dir.mirrors,
+    git: gitWith(options.env ?? { HOME: homedir() }),
+  });
   releasers.add('pipelines', () => pipelines.close());
 
   const ssh = await startSshEndpoint({ ...settings.ssh, hostKeyFile: dir.hostKey }).catch(
@@ -129,6 +138,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     serverId,
     store,
     presence: ssh,
+    queue,
     close: () => releasers.close(),
   };
 }
