@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { complaintOf, git, withoutPasswords } from '../../src/server/pipelines/git.ts';
+import { complaintOf, gitWith, withoutPasswords } from '../../src/server/pipelines/git.ts';
 import { Mirror } from '../../src/server/pipelines/mirror.ts';
 import { Pipelines, type Submit } from '../../src/server/pipelines/pipelines.ts';
 import type { NewPipeline, Repository, Store } from '../../src/server/store/store.ts';
@@ -14,6 +14,9 @@ jobs:
   test: {needs: [lint], steps: [{run: "true"}], strategy: {matrix: {node: [20, 22]}}}
   docs: {steps: [{run: "true"}]}
 `;
+
+/** As a hook would have it: git must not look there. */
+const git = gitWith({ ...process.env, GIT_DIR: '/nowhere', GIT_WORK_TREE: '/nowhere' });
 
 let cleanup: Cleanup;
 let root: string;
