@@ -13,6 +13,7 @@ export class Sql {
     this.db = db;
   }
 
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller alone knows its columns
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
     return this.#prepared(sql).get(...values) as Row | undefined;
   }

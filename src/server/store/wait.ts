@@ -35,7 +35,10 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
     ...(row.open === 0 ? [{ code: 'cap' as const, text: capText(sql, row) }] : []),
     ...(row.kind === 'command' ? commandsReason(sql, maxCommands) : []),
   ];
-  return { run, state, reasons, place: row.ready === 1 && row.open === 1 ? placeOf(sql, row) : null };
+  if (reasons.length > 0) return { run, state, reasons, place: null };
+  const place = placeOf(sql, row);
+  const text = place === 1 ? 'it is the next to be leased' : `${place - 1} are leased before it`;
+  return { run, state, reasons: [{ code: 'next', text }], place };
 }
 
 function needsText(sql: Sql, run: number): string {
