@@ -1,10 +1,11 @@
 import { oneLine } from '../../shared/errors.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import type { RunStore } from '../store/store.ts';
 import { ExpiryTimer } from './expiry-timer.ts';
 import type { LeasedRun, LeaseQueue, LeaseRequest } from './queue.ts';
 import type { RunEventHub } from './run-event-hub.ts';
-import { shapeOf, toWake, type Waiter } from './waiters.ts';
+import { shapeOf, toWake, toWakeNext, type Waiter } from './waiters.ts';
 
 export interface LeaseQueueParts {
   readonly runs: RunStore;
@@ -52,7 +53,7 @@ class WaitingLeaseQueue implements LeaseQueue {
     });
     this.#unsubscribe = parts.events.onLeasable(() => {
       this.#changes += 1;
-      this.#wake();
+      this.#wake(toWake(this.#waiting));
     });
   }
 
@@ -74,20 +75,26 @@ class WaitingLeaseQueue implements LeaseQueue {
         request,
         shape: shapeOf(request),
         claiming: false,
+        late: false,
         end: (run) => {
           leave();
           resolve(run);
         },
       };
       const onAbort = () => waiter.end(null);
+      const onTime = () => {
+        if (waiter.claiming) waiter.late = true;
+        else waiter.end(null);
+      };
       request.signal.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(waiter);
       // The time to wait begins when the first look has found nothing.
       this.#claim(waiter).then(
         () => {
           if (!this.#waiting.has(waiter)) return;
-          if (request.waitMs <= 0) waiter.end(null);
-          else timer = setTimeout(onAbort, request.waitMs);
+          if (request.waitMs <= 0) onTime();
+          else timer = setTimeout(onTime, request.waitMs);
+          return;
         },
         (error: unknown) => {
           leave();
@@ -104,8 +111,8 @@ class WaitingLeaseQueue implements LeaseQueue {
   async close(): Promise<void> {
     this.#closed = true;
     this.#unsubscribe();
-    for (const waiter of [...this.#waiting]) waiter.end(null);
-    await Promise.allSettled([...this.#claims]);
+    for (const waiter of this.#waiting) waiter.end(null);
+    await Promise.allSettled(this.#claims);
     await this.#expiry.close();
   }
 
@@ -114,15 +121,15 @@ class WaitingLeaseQueue implements LeaseQueue {
    * is known to be dead: that one must not take the run from under it.
    */
   #dismissPredecessor(request: LeaseRequest): void {
-    for (const waiter of [...this.#waiting]) {
+    for (const waiter of this.#waiting) {
       const same =
         waiter.request.key === request.key && waiter.request.session.account === request.session.account;
       if (same) waiter.end(null);
     }
   }
 
-  #wake(): void {
-    for (const waiter of toWake(this.#waiting)) {
+  #wake(waiters: readonly Waiting[]): void {
+    for (const waiter of waiters) {
       // What cannot be written now is tried at the next change; the request itself goes on waiting.
       this.#claim(waiter).catch((error: unknown) => this.#parts.onFault?.(error, 'lease'));
     }
@@ -130,13 +137,8 @@ class WaitingLeaseQueue implements LeaseQueue {
 
   #claim(waiter: Waiting): Promise<void> {
     const claim = this.#tryClaim(waiter);
-    const settled = claim.then(
-      () => {},
-      () => {},
-    );
-    this.#claims.add(settled);
-    void settled.then(() => this.#claims.delete(settled));
-    return claim;
+    this.#claims.add(claim);
+    return claim.finally(() => this.#claims.delete(claim));
   }
 
   /** Claims until it has a run, found nothing since the last change, or is waited for no more. */
@@ -146,17 +148,18 @@ class WaitingLeaseQueue implements LeaseQueue {
       while (this.#waiting.has(waiter)) {
         const seen = this.#changes;
         const claimed = await this.#claimOnce(waiter.request);
-        if (claimed === 'again') continue;
-        if (claimed === null) {
-          if (seen === this.#changes) return;
-          continue;
-        }
+        if (claimed === null && seen === this.#changes) return;
+        if (claimed === null || claimed === 'again') continue;
         if (!this.#waiting.has(waiter)) return await this.#giveBack(waiter.request);
         waiter.end(claimed);
-        this.#wake();
+        this.#wake(toWakeNext(this.#waiting, waiter.shape));
+        return;
       }
+      // It left during a look that stood for all of its shape.
+      this.#wake(toWake(this.#waiting));
     } finally {
       waiter.claiming = false;
+      if (waiter.late) waiter.end(null);
     }
   }
 
@@ -188,13 +191,13 @@ class WaitingLeaseQueue implements LeaseQueue {
 
   /** A job never runs with half of its secrets, and no other runner would get more of them. */
   async #failWithoutSecrets(account: string, run: LeasedRun, error: unknown): Promise<void> {
-    const outcome = {
+    const outcome: RunOutcome = {
       result: 'failed',
       reason: 'host',
       detail: oneLine(error),
       steps: [],
       durationMs: 0,
-    } as const;
+    };
     await this.#parts.runs.record(account, run.run, run.attempt, outcome, 0);
   }
 

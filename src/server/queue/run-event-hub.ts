@@ -9,11 +9,11 @@ export class RunEventHub implements RunEvents {
   readonly #changed = new Set<(run: number) => void>();
 
   leasable(): void {
-    for (const listener of [...this.#leasable]) listener();
+    for (const listener of this.#leasable) listener();
   }
 
   changed(run: number): void {
-    for (const listener of [...this.#changed]) listener(run);
+    for (const listener of this.#changed) listener(run);
   }
 
   /** Returns the function that ends the subscription. */

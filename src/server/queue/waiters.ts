@@ -6,26 +6,37 @@ export function shapeOf(request: LeaseRequest): string {
   return JSON.stringify([[...labels].sort(), [...repos].sort(), request.freeCpus, request.freeMemoryBytes]);
 }
 
-/** A request that waits. Every one of these is woken, dismissed or timed out exactly once. */
+/** A request that waits. Each ends exactly once: with a run, by time, by its signal, or by a successor. */
 export interface Waiter {
   readonly request: LeaseRequest;
   readonly shape: string;
-  /** A claim for it is on its way to the store. */
+  /** A claim for it is on its way to the store; it looks again by itself where something changed since. */
   claiming: boolean;
+  /** Its time passed during that claim, which decides: a run that is ours already is not given back. */
+  late: boolean;
 }
 
-/** Of one shape at a time, this many are woken by one change; the others follow as these get something. */
-export const WAKE_AT_ONCE = 16;
+type Tried = Pick<Waiter, 'shape' | 'claiming'>;
 
-/** Who is to try now, in the order in which they came. Those that try already do so again by themselves. */
-export function toWake<W extends Pick<Waiter, 'shape' | 'claiming'>>(waiters: Iterable<W>): W[] {
-  const trying = new Map<string, number>();
+/** Who is to try after a change: of each shape the first, unless one tries already. */
+export function toWake<W extends Tried>(waiters: Iterable<W>): W[] {
+  const first = new Map<string, W>();
+  for (const waiter of waiters) {
+    const known = first.get(waiter.shape);
+    if (!known || (waiter.claiming && !known.claiming)) first.set(waiter.shape, waiter);
+  }
+  return [...first.values()].filter((waiter) => !waiter.claiming);
+}
+
+/**
+ * Who is to try after one of the shape got a run: the next two, so that many runs reach many waiters in a
+ * few turns, and one run does not make a thousand of them ask in vain.
+ */
+export function toWakeNext<W extends Tried>(waiters: Iterable<W>, shape: string): W[] {
   const woken: W[] = [];
   for (const waiter of waiters) {
-    const of = trying.get(waiter.shape) ?? 0;
-    if (of >= WAKE_AT_ONCE) continue;
-    trying.set(waiter.shape, of + 1);
-    if (!waiter.claiming) woken.push(waiter);
+    if (waiter.shape === shape && !waiter.claiming) woken.push(waiter);
+    if (woken.length === 2) break;
   }
   return woken;
 }

@@ -50,7 +50,7 @@ export class SqliteAccounts implements AccountStore {
     return this.#writer.write(
       () =>
         this.#sql.run(
-          'delete from account_keys where account = ?1 and (?2 is null or fingerprint = ?2)',
+          'delete from account_keys where account = ? and fingerprint = coalesce(?, fingerprint)',
           account,
           fingerprint,
         ).changes,

@@ -60,7 +60,8 @@ export class Lanes {
   /** After runs of the repository began (positive) or ceased to run. */
   countRunning(repository: string, by: number): void {
     this.#sql.run(
-      'update lanes set running = running + ?1, open = running + ?1 < ?2 where repository = ?3',
+      'update lanes set running = running + ?, open = running + ? < ? where repository = ?',
+      by,
       by,
       this.#capOf(repository),
       repository,
@@ -70,7 +71,7 @@ export class Lanes {
   /** After the cap of the repository changed. */
   reopen(repository: string): void {
     this.#sql.run(
-      'update lanes set open = running < ?1 where repository = ?2',
+      'update lanes set open = running < ? where repository = ?',
       this.#capOf(repository),
       repository,
     );
@@ -79,7 +80,7 @@ export class Lanes {
   /** After a run of the lane became ready or ceased to be. */
   refreshHead(lane: number): void {
     this.#sql.run(
-      'update lanes set head = (select min(id) from runs where lane = ?1 and ready = 1) where id = ?1',
+      'update lanes set head = (select min(r.id) from runs r where r.lane = lanes.id and r.ready = 1) where id = ?',
       lane,
     );
   }
