@@ -32,7 +32,8 @@ const NONE = Buffer.alloc(0);
 export class Decoder<M> {
   readonly #schema: z.ZodType<M>;
   readonly #limits: DecodeLimits;
-  #parts: Buffer[] = [];
+  /** One block that grows, since a peer that sends single bytes would cost a hundred times as much in parts. */
+  #block: Buffer = NONE;
   #held = 0;
   /** The message whose raw bytes are on their way. */
   #waiting: { readonly message: M; readonly bytes: number } | null = null;
@@ -51,7 +52,7 @@ export class Decoder<M> {
   push(chunk: Buffer): Decoded<M>[] {
     const out: Decoded<M>[] = [];
     let at = 0;
-    while (!this.#broken && (at < chunk.length || this.#waiting?.bytes === this.#held)) {
+    while (!this.#broken && at < chunk.length) {
       const rest = at === 0 ? chunk : chunk.subarray(at);
       const step = this.#waiting ? this.#takeFrame(rest, this.#waiting) : this.#takeLine(rest);
       at += step.used;
@@ -64,7 +65,7 @@ export class Decoder<M> {
 
   #takeFrame(rest: Buffer, waiting: { message: M; bytes: number }): Step<M> {
     const used = Math.min(rest.length, waiting.bytes - this.#held);
-    if (used > 0) this.#hold(rest.subarray(0, used));
+    this.#hold(rest.subarray(0, used), waiting.bytes);
     if (this.#held < waiting.bytes) return { used, done: null };
     this.#waiting = null;
     return { used, done: { ok: true, message: waiting.message, bytes: this.#release() } };
@@ -76,7 +77,8 @@ export class Decoder<M> {
     const length = newline < 0 ? rest.length : newline;
     if (this.#held + length > lineBytes)
       return fail('line-too-long', `a line is longer than ${lineBytes} bytes`);
-    if (length > 0) this.#hold(rest.subarray(0, length));
+    if (newline >= 0 && this.#held === 0) return this.#parse(rest.subarray(0, length), length + 1);
+    this.#hold(rest.subarray(0, length), 0);
     if (newline < 0) return { used: length, done: null };
     return this.#parse(this.#release(), length + 1);
   }
@@ -89,6 +91,7 @@ export class Decoder<M> {
       return fail('not-json', 'a line is no JSON');
     }
     const bytes = rawBytes(value);
+    if (bytes === null) return fail('bad-message', "a message is not understood at 'bytes'");
     if (bytes > this.#limits.frameBytes)
       return fail('frame-too-large', `a frame has ${bytes} bytes, more than ${this.#limits.frameBytes}`);
     const parsed = this.#schema.safeParse(value);
@@ -98,15 +101,20 @@ export class Decoder<M> {
     return { used, done: null };
   }
 
-  #hold(part: Buffer): void {
-    this.#parts.push(part);
-    this.#held += part.length;
+  #hold(part: Buffer, expected: number): void {
+    const held = this.#held + part.length;
+    if (held > this.#block.length) {
+      const block = Buffer.allocUnsafe(Math.max(held, expected, 2 * this.#block.length));
+      this.#block.copy(block, 0, 0, this.#held);
+      this.#block = block;
+    }
+    part.copy(this.#block, this.#held);
+    this.#held = held;
   }
 
   #release(): Buffer {
-    const [only] = this.#parts;
-    const whole = this.#parts.length === 1 && only ? only : Buffer.concat(this.#parts, this.#held);
-    this.#parts = [];
+    const whole = this.#block.subarray(0, this.#held);
+    this.#block = NONE;
     this.#held = 0;
     return whole;
   }
@@ -127,9 +135,11 @@ function fail(reason: DecodeFault['reason'], why: string): Step<never> {
   return { used: 0, done: { ok: false, fault: { reason, why } } };
 }
 
-function rawBytes(value: unknown): number {
+/** Null where it is no number of bytes. */
+function rawBytes(value: unknown): number | null {
   if (typeof value !== 'object' || value === null || !('bytes' in value)) return 0;
-  return typeof value.bytes === 'number' ? value.bytes : 0;
+  const { bytes } = value;
+  return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null;
 }
 
 function describe(error: z.ZodError): string {
