@@ -119,6 +119,7 @@ export class SshSession implements SessionConnection {
   async #leave(): Promise<void> {
     // While a lease waits nothing else is answered; closing withdraws it.
     if (!this.#leasing && !this.#disconnect) {
+      this.#transport.expectEnd(CLOSED);
       await Promise.race([this.#ask({ type: 'bye' }, ['ok'], {}), after(BYE_MS)]);
     }
     this.destroy();

@@ -115,6 +115,11 @@ export class Transport {
     return this.#isClosed;
   }
 
+  /** The end that comes is the one that was asked for. */
+  expectEnd(disconnect: Disconnect): void {
+    this.#reason ??= disconnect;
+  }
+
   /** Closes at once; `disconnect` is the reason unless there was one before. */
   end(disconnect: Disconnect): void {
     this.#reason ??= disconnect;

@@ -7,6 +7,7 @@ import {
   submitBodySchema,
 } from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { explainWait } from '../queue/explain-wait.ts';
 import type { Run } from '../store/store.ts';
 import { idParam, jsonBody, parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
@@ -25,7 +26,8 @@ export async function knownRun(parts: WebParts, text: string | undefined): Promi
 export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail> {
   const siblings = await parts.store.runs.list({ pipeline: run.pipeline, limit: SIBLINGS });
   const waits = run.state === 'queued' || run.state === 'received';
-  return runDetailView(run, siblings, waits ? await parts.store.runs.why(run.id) : null);
+  const wait = waits ? await parts.store.runs.why(run.id) : null;
+  return runDetailView(run, siblings, wait && explainWait(wait, run, parts.presence.sessions()));
 }
 
 export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPipeline> {

@@ -1,0 +1,61 @@
+import { matchesRepository } from '../../shared/globs.ts';
+import { formatBytes } from '../../shared/units.ts';
+import type { Run, WaitReason } from '../store/store.ts';
+import type { Session } from './queue.ts';
+
+type Wanted = Pick<Run, 'repository' | 'labels' | 'cpus' | 'memoryBytes'>;
+type Offered = Pick<Session, 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot'>;
+type Reason = WaitReason['reasons'][number];
+
+/**
+ * What the store says of why a run waits, together with what only the connected sessions can tell: that none
+ * of them could ever take it. That stands first, since it does not pass by itself.
+ */
+export function explainWait(wait: WaitReason, run: Wanted, sessions: readonly Offered[]): WaitReason {
+  if (wait.state !== 'queued' && wait.state !== 'received') return wait;
+  const never = whyNobody(
+    run,
+    sessions.filter((session) => session.slot >= 0),
+  );
+  if (never !== null) {
+    return { ...wait, reasons: [never, ...wait.reasons.filter(({ code }) => code !== 'next')] };
+  }
+  const idle = sessions.some((session) => session.run === null && takes(session, run));
+  const reasons = wait.reasons.map((reason) =>
+    reason.code === 'next' && !idle ? { ...reason, text: `${reason.text}, when a slot is free` } : reason,
+  );
+  return { ...wait, reasons };
+}
+
+/** Each step looks at the sessions that the step before left: the first that leaves none is the reason. */
+function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
+  if (slots.length === 0) return { code: 'no-runner', text: 'no runner is connected' };
+  const ofRepository = slots.filter((session) => matchesRepository(session.repos, run.repository));
+  if (ofRepository.length === 0)
+    return { code: 'no-runner', text: `no connected runner takes runs of ${run.repository}` };
+  const labelled = ofRepository.filter((session) => hasLabels(session, run));
+  if (labelled.length === 0)
+    return { code: 'labels', text: `no connected runner has the labels ${run.labels.join(', ')}` };
+  const enoughCpus = labelled.filter((session) => run.cpus <= session.cpus);
+  if (enoughCpus.length === 0) {
+    const most = Math.max(...labelled.map((session) => session.cpus));
+    return { code: 'cpus', text: `it wants ${run.cpus} cpus, and the largest runner has ${most}` };
+  }
+  if (enoughCpus.some((session) => takes(session, run))) return null;
+  const most = formatBytes(Math.max(...enoughCpus.map((session) => session.memoryBytes)));
+  const wanted = formatBytes(run.memoryBytes);
+  return { code: 'memory', text: `it wants ${wanted} of memory, and the largest runner has ${most}` };
+}
+
+function takes(session: Offered, run: Wanted): boolean {
+  return (
+    matchesRepository(session.repos, run.repository) &&
+    hasLabels(session, run) &&
+    run.cpus <= session.cpus &&
+    run.memoryBytes <= session.memoryBytes
+  );
+}
+
+function hasLabels(session: Offered, run: Wanted): boolean {
+  return run.labels.every((label) => session.labels.includes(label));
+}

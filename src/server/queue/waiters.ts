@@ -1,0 +1,42 @@
+import type { LeaseRequest } from './queue.ts';
+
+/** What decides which runs a request can take: of those alike, none gets what the first did not. */
+export function shapeOf(request: LeaseRequest): string {
+  const { labels, repos } = request.session;
+  return JSON.stringify([[...labels].sort(), [...repos].sort(), request.freeCpus, request.freeMemoryBytes]);
+}
+
+/** A request that waits. Each ends exactly once: with a run, by time, by its signal, or by a successor. */
+export interface Waiter {
+  readonly request: LeaseRequest;
+  readonly shape: string;
+  /** A claim for it is on its way to the store; it looks again by itself where something changed since. */
+  claiming: boolean;
+  /** Its time passed during that claim, which decides: a run that is ours already is not given back. */
+  late: boolean;
+}
+
+type Tried = Pick<Waiter, 'shape' | 'claiming'>;
+
+/** Who is to try after a change: of each shape the first, unless one tries already. */
+export function toWake<W extends Tried>(waiters: Iterable<W>): W[] {
+  const first = new Map<string, W>();
+  for (const waiter of waiters) {
+    const known = first.get(waiter.shape);
+    if (!known || (waiter.claiming && !known.claiming)) first.set(waiter.shape, waiter);
+  }
+  return [...first.values()].filter((waiter) => !waiter.claiming);
+}
+
+/**
+ * Who is to try after one of the shape got a run: the next two, so that many runs reach many waiters in a
+ * few turns, and one run does not make a thousand of them ask in vain.
+ */
+export function toWakeNext<W extends Tried>(waiters: Iterable<W>, shape: string): W[] {
+  const woken: W[] = [];
+  for (const waiter of waiters) {
+    if (waiter.shape === shape && !waiter.claiming) woken.push(waiter);
+    if (woken.length === 2) break;
+  }
+  return woken;
+}

@@ -1,0 +1,72 @@
+import type { Lanes } from './lanes.ts';
+import { needsFirst } from './order-runs.ts';
+import { numberOf } from './rows.ts';
+import type { Settle } from './settle.ts';
+import type { Sql } from './sql.ts';
+import type { NewPipeline, NewRun } from './store.ts';
+import type { Effects } from './writer.ts';
+
+interface Parts {
+  readonly sql: Sql;
+  readonly lanes: Lanes;
+  readonly settle: Settle;
+}
+
+/** Runs inside a write of the store. The ids are in the order of the given runs. */
+export function createPipeline(
+  parts: Parts,
+  pipeline: NewPipeline,
+  now: number,
+  effects: Effects,
+): { pipeline: number; runs: number[] } {
+  const { id } = parts.sql.run(
+    `insert into pipelines (repository, event, ref, sha, trust, title, fault, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+    pipeline.repository,
+    pipeline.event,
+    pipeline.ref,
+    pipeline.sha,
+    pipeline.trust,
+    pipeline.title,
+    pipeline.fault,
+    now,
+  );
+  const ids: number[] = [];
+  const byKey = new Map<string, number>();
+  for (const at of needsFirst(pipeline.runs)) {
+    const run = pipeline.runs[at] as NewRun;
+    const made = insertRun(parts, pipeline.repository, id, run, now);
+    ids[at] = made;
+    byKey.set(run.key, made);
+    for (const need of new Set(run.needs))
+      parts.sql.run('insert into needs (needed, run) values (?, ?)', byKey.get(need) as number, made);
+    effects.changed.add(made);
+    parts.settle.refreshReady(made, effects);
+  }
+  return { pipeline: id, runs: ids };
+}
+
+function insertRun(parts: Parts, repository: string, pipeline: number, run: NewRun, now: number): number {
+  return parts.sql.run(
+    `insert into runs (pipeline, lane, repository, key, job, kind, state, unmet, retry_lost, serial, created_at,
+       queued_at, needs, labels, cpus, memory_bytes, spec)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    pipeline,
+    parts.lanes.laneFor(repository, run),
+    repository,
+    run.key,
+    run.job,
+    run.kind,
+    numberOf(run.state),
+    new Set(run.needs).size,
+    run.retryLost ? 1 : 0,
+    run.serial,
+    now,
+    run.state === 'queued' ? now : null,
+    JSON.stringify(run.needs),
+    JSON.stringify(run.labels),
+    run.cpus,
+    run.memoryBytes,
+    JSON.stringify(run.spec),
+  ).id;
+}

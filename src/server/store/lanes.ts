@@ -1,0 +1,171 @@
+import { matchesRepository } from '../../shared/globs.ts';
+import type { Sql } from './sql.ts';
+import type { Claim, NewRun } from './store.ts';
+
+/** What a session must offer to take a run of it. */
+interface RunClass {
+  readonly id: number;
+  readonly labels: readonly string[];
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly kind: NewRun['kind'];
+}
+
+interface ClassRow {
+  id: number;
+  labels: string;
+  cpus: number;
+  memory_bytes: number;
+  kind: NewRun['kind'];
+}
+
+interface LaneHead {
+  repository: string;
+  running: number;
+  head: number;
+}
+
+/**
+ * The counters by which a claim finds its run without looking at the backlog (see `migrations.ts`). Every
+ * method runs inside a write of the store.
+ */
+export class Lanes {
+  readonly #sql: Sql;
+  /** Read again after each insert, also one that was undone. */
+  #classes: readonly RunClass[] | null = null;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  laneFor(repository: string, run: Pick<NewRun, 'labels' | 'cpus' | 'memoryBytes' | 'kind'>): number {
+    const runClass = this.#classFor(run);
+    const found = this.#sql.get<{ id: number }>(
+      'select id from lanes where repository = ? and class = ?',
+      repository,
+      runClass,
+    );
+    if (found) return found.id;
+    const running = this.#runningOf(repository);
+    const made = this.#sql.run(
+      'insert into lanes (class, repository, running, open) values (?, ?, ?, ?)',
+      runClass,
+      repository,
+      running,
+      running < this.#capOf(repository) ? 1 : 0,
+    );
+    return made.id;
+  }
+
+  /** After runs of the repository began (positive) or ceased to run. */
+  countRunning(repository: string, by: number): void {
+    this.#sql.run(
+      'update lanes set running = running + ?, open = running + ? < ? where repository = ?',
+      by,
+      by,
+      this.#capOf(repository),
+      repository,
+    );
+  }
+
+  /** After the cap of the repository changed. */
+  reopen(repository: string): void {
+    this.#sql.run(
+      'update lanes set open = running < ? where repository = ?',
+      this.#capOf(repository),
+      repository,
+    );
+  }
+
+  /** After a run of the lane became ready or ceased to be. */
+  refreshHead(lane: number): void {
+    this.#sql.run(
+      'update lanes set head = (select min(r.id) from runs r where r.lane = lanes.id and r.ready = 1) where id = ?',
+      lane,
+    );
+  }
+
+  /** The run that the claim takes: of the least busy repository, then the earliest received. */
+  best(claim: Claim): number | null {
+    const commands = this.#commandsRunning() < claim.maxCommands;
+    let best: LaneHead | null = null;
+    for (const runClass of this.#allClasses()) {
+      if (!fits(runClass, claim) || (runClass.kind === 'command' && !commands)) continue;
+      const lane = this.#bestOf(runClass.id, claim.repos);
+      if (lane && (best === null || isBefore(lane, best))) best = lane;
+    }
+    return best?.head ?? null;
+  }
+
+  #bestOf(runClass: number, repos: readonly string[]): LaneHead | null {
+    const heads = this.#sql.iterate<LaneHead>(
+      `select repository, running, head from lanes
+       where class = ? and open = 1 and head is not null order by running, head`,
+      runClass,
+    );
+    for (const lane of heads) {
+      if (matchesRepository(repos, lane.repository)) return lane;
+    }
+    return null;
+  }
+
+  #classFor(run: Pick<NewRun, 'labels' | 'cpus' | 'memoryBytes' | 'kind'>): number {
+    const labels = JSON.stringify([...new Set(run.labels)].sort());
+    const found = this.#sql.get<{ id: number }>(
+      'select id from classes where labels = ? and cpus = ? and memory_bytes = ? and kind = ?',
+      labels,
+      run.cpus,
+      run.memoryBytes,
+      run.kind,
+    );
+    if (found) return found.id;
+    this.#classes = null;
+    return this.#sql.run(
+      'insert into classes (labels, cpus, memory_bytes, kind) values (?, ?, ?, ?)',
+      labels,
+      run.cpus,
+      run.memoryBytes,
+      run.kind,
+    ).id;
+  }
+
+  #allClasses(): readonly RunClass[] {
+    this.#classes ??= this.#sql.all<ClassRow>('select * from classes').map((row) => ({
+      id: row.id,
+      labels: JSON.parse(row.labels) as string[],
+      cpus: row.cpus,
+      memoryBytes: row.memory_bytes,
+      kind: row.kind,
+    }));
+    return this.#classes;
+  }
+
+  #runningOf(repository: string): number {
+    const sql = 'select count(*) as n from runs where repository = ? and state = 2';
+    return this.#sql.get<{ n: number }>(sql, repository)?.n ?? 0;
+  }
+
+  #commandsRunning(): number {
+    const sql = "select count(*) as n from runs where state = 2 and kind = 'command'";
+    return this.#sql.get<{ n: number }>(sql)?.n ?? 0;
+  }
+
+  /** One that is not registered has none. */
+  #capOf(repository: string): number {
+    const sql = 'select max_jobs from repositories where name = ?';
+    const row = this.#sql.get<{ max_jobs: number | null }>(sql, repository);
+    return row?.max_jobs ?? Number.MAX_SAFE_INTEGER;
+  }
+}
+
+function fits(runClass: RunClass, claim: Claim): boolean {
+  return (
+    runClass.cpus <= claim.freeCpus &&
+    runClass.memoryBytes <= claim.freeMemoryBytes &&
+    runClass.labels.every((label) => claim.labels.includes(label))
+  );
+}
+
+function isBefore(a: LaneHead, b: LaneHead): boolean {
+  return a.running < b.running || (a.running === b.running && a.head < b.head);
+}
