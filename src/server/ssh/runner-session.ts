@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { matchesRepository } from '../../shared/globs.ts';
+import type { Hello, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
+import { agreeOnVersion } from '../../shared/protocol/versions.ts';
+import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
+import type { LeaseQueue } from '../queue/queue.ts';
+import type { Store } from '../store/store.ts';
+import { plainLine } from './plain-line.ts';
+import type { SessionRegistry } from './registry.ts';
+import { RunReports } from './run-reports.ts';
+
+/** What every session stands on. */
+export interface SessionServices {
+  readonly store: Store;
+  readonly queue: Pick<LeaseQueue, 'lease'>;
+  readonly logs: Pick<LogFiles, 'append' | 'length'>;
+  readonly artifacts: Pick<ArtifactFiles, 'append'>;
+  readonly registry: SessionRegistry;
+  readonly serverId: string;
+  readonly leaseMs: number;
+  /** The version that this server speaks. */
+  readonly protocol: number;
+  readonly now: () => number;
+  readonly limits: { readonly lineBytes: number; readonly frameBytes: number };
+}
+
+/** Who is at the other end. */
+export interface Peer {
+  readonly account: string;
+  readonly publicKey: string;
+  readonly address: string;
+  /** Ends the connection at once. */
+  readonly drop: () => void;
+}
+
+export interface Answer {
+  readonly reply: ServerMessage;
+  /** The connection ends after the reply. */
+  readonly end: boolean;
+}
+
+/** What one connection's messages mean, one at a time. Knows nothing of SSH. */
+export class RunnerSession {
+  readonly #services: SessionServices;
+  readonly #peer: Peer;
+  readonly #id = randomBytes(8).toString('hex');
+  readonly #withdrawn = new AbortController();
+  readonly #reports: RunReports;
+  #hello: Hello | null = null;
+
+  constructor(services: SessionServices, peer: Peer) {
+    this.#services = services;
+    this.#peer = peer;
+    this.#reports = new RunReports(services, peer.account, this.#id);
+  }
+
+  get welcomed(): boolean {
+    return this.#hello !== null;
+  }
+
+  async answer(message: RunnerMessage, bytes: Buffer): Promise<Answer> {
+    if (message.type === 'hello') return await this.#greet(message);
+    const hello = this.#hello;
+    if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
+    switch (message.type) {
+      case 'lease':
+        return await this.#lease(message, hello);
+      case 'heartbeat':
+        return then(await this.#reports.heartbeat(message));
+      case 'log':
+        return then(await this.#reports.log(message, bytes));
+      case 'artifact':
+        return then(await this.#reports.artifact(message, bytes));
+      case 'record':
+        return then(await this.#reports.record(message));
+      case 'bye':
+        return last({ type: 'ok' });
+      default:
+        return message satisfies never;
+    }
+  }
+
+  /** A waiting lease is answered with `idle`. Idempotent. */
+  withdraw(): void {
+    this.#withdrawn.abort();
+  }
+
+  /** Call once nothing is being answered any more: a lease that was never accepted is given back. */
+  async ended(): Promise<void> {
+    this.#services.registry.remove(this.#id);
+    if (this.#hello) await this.#services.store.runs.sessionEnded(this.#id);
+  }
+
+  async #greet(hello: Hello): Promise<Answer> {
+    if (this.#hello) return last({ type: 'error', why: "a session says 'hello' once" });
+    const { protocol, registry, serverId, leaseMs, store, now, limits } = this.#services;
+    const version = agreeOnVersion(protocol, hello.protocol);
+    if (!version.ok) return last({ type: 'refused', code: 'protocol', why: version.why });
+    if (hello.repos.length > 0) {
+      const known = await store.repositories.list();
+      if (!known.some(({ name }) => matchesRepository(hello.repos, name))) {
+        const filter = plainLine(hello.repos.join(','), 200);
+        const why = `no registered repository matches --repos ${filter}`;
+        return last({ type: 'refused', code: 'repos', why });
+      }
+    }
+    const { account, address, drop } = this.#peer;
+    const { type: _type, protocol: _protocol, ...facts } = hello;
+    const session = { ...facts, id: this.#id, account, address, since: now() };
+    const admitted = registry.admit({ session, replaced: drop });
+    if (!admitted.ok) return last({ type: 'busy', why: admitted.why });
+    this.#hello = hello;
+    return then({
+      type: 'welcome',
+      session: this.#id,
+      server: serverId,
+      protocol: version.protocol,
+      leaseSeconds: leaseMs / 1000,
+      limits: { lineBytes: limits.lineBytes, frameBytes: limits.frameBytes },
+    });
+  }
+
+  async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
+    const { store, queue } = this.#services;
+    const { account, publicKey } = this.#peer;
+    // A key that was removed takes no more work; what its sessions have in hand they may finish.
+    if ((await store.accounts.accountOf(publicKey)) !== account)
+      return last({ type: 'error', why: `the key is no longer one of account ${account}` });
+    const leased = await queue.lease({
+      session: { id: this.#id, account, machine: hello.machine, labels: hello.labels, repos: hello.repos },
+      key: message.key,
+      freeCpus: message.freeCpus,
+      freeMemoryBytes: message.freeMemoryBytes,
+      waitMs: message.waitSeconds * 1000,
+      signal: this.#withdrawn.signal,
+    });
+    if (!leased) return then({ type: 'idle' });
+    return then({ type: 'job', run: leased.run, attempt: leased.attempt, spec: leased.spec });
+  }
+}
+
+function then(reply: ServerMessage): Answer {
+  return { reply, end: false };
+}
+
+function last(reply: ServerMessage): Answer {
+  return { reply, end: true };
+}
