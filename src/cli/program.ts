@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchCommand } from './bench.ts';
 import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
@@ -8,6 +9,8 @@ import { lintCommand } from './lint.ts';
 import { logsCommand } from './logs.ts';
 import { repoCommand } from './repo.ts';
 import { reportError, UsageError } from './report-error.ts';
+import { runCommand } from './run.ts';
+import { runnerCommand } from './runner.ts';
 import { runsCommand } from './runs.ts';
 import { secretCommand } from './secret.ts';
 import { serverCommand } from './server.ts';
@@ -19,7 +22,9 @@ type MakeCommand = (context: CliContext) => Command;
 
 /** Every command, in the order of the help. Each file imports what is heavy inside its action. */
 const COMMANDS: readonly MakeCommand[] = [
+  runCommand,
   serverCommand,
+  runnerCommand,
   submitCommand,
   runsCommand,
   logsCommand,
@@ -30,6 +35,7 @@ const COMMANDS: readonly MakeCommand[] = [
   secretCommand,
   lintCommand,
   doctorCommand,
+  benchCommand,
 ];
 
 /** The whole command tree; also what `docs/cli.md` is generated from. */

@@ -7,8 +7,9 @@ import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
-import { openLeaseQueue, RunEventHub } from './queue/open.ts';
+import { openLeaseQueue } from './queue/open.ts';
 import type { LeaseQueue, Presence } from './queue/queue.ts';
+import { RunEventHub } from './queue/run-event-hub.ts';
 import { Releasers } from './releasers.ts';
 import { startSshEndpoint } from './ssh/endpoint.ts';
 import type { Store } from './store/store.ts';
@@ -74,14 +75,13 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('data directory', () => data.close());
   const { store, secrets, serverId } = data;
   const token = await adminTokenOf(dir);
-  await store.runs.renewAll(settings.leaseTime);
-
-  const queue = openLeaseQueue({
-    store,
+  const queue = await openLeaseQueue({
+    runs: store.runs,
     events,
     secretsFor: (repository: string) => secrets.secretsFor(repository),
     leaseMs: settings.leaseTime,
     maxCommands: settings.maxConcurrentCommands,
+    onFault: (error, where) => log.error({ err: error, where }, 'the queue met a fault'),
   });
   releasers.add('queue', () => queue.close());
   const logs = openLogFiles(dir.logs);
@@ -93,11 +93,21 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('pipelines', () => pipelines.close());
 
-  const ssh = await startSshEndpoint({ ...settings.ssh, hostKeyFile: dir.hostKey }).catch(
-    (error: unknown) => {
-      throw listenFault('SSH', '--ssh', settings.ssh, error);
-    },
-  );
+  const ssh = await startSshEndpoint({
+    ...settings.ssh,
+    hostKeyFile: dir.hostKey,
+    store,
+    queue,
+    logs,
+    artifacts,
+    serverId,
+    leaseMs: settings.leaseTime,
+    maxSessions: settings.sshMaxConnections,
+    maxSessionsPerAccount: settings.sshMaxConnectionsPerAccount,
+    log,
+  }).catch((error: unknown) => {
+    throw listenFault('SSH', '--ssh', settings.ssh, error);
+  });
   releasers.add('SSH endpoint', () => ssh.close());
 
   const closing = new AbortController();

@@ -28,6 +28,11 @@ export class DirLayout {
   get trash(): string {
     return path.join(this.root, 'trash');
   }
+  /** FIFOs of the steps that run, a folder a process. */
+  get fifos(): string {
+    return path.join(this.root, 'fifos');
+  }
+
   get locks(): string {
     return path.join(this.root, 'locks');
   }

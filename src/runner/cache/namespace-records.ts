@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { NamespaceKey } from '../../shared/dir-layout.ts';
 import { TRUSTS } from '../../shared/job-spec.ts';

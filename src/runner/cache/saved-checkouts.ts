@@ -1,4 +1,4 @@
-import { readdirSync, statSync, utimesSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
@@ -9,6 +9,8 @@ import type { OwnersOf } from './owners-of.ts';
 const SUFFIX = '.git';
 /** Git's own measure for when packing is worth it (`gc.autoPackLimit`). */
 const MANY_PACKS = 50;
+/** A commit that was not fetched anew for this long is pinned no more. */
+const PIN_MS = 30 * 86_400_000;
 const MAINTENANCE_MS = 30 * 60_000;
 
 /**
@@ -54,6 +56,14 @@ export class SavedCheckouts {
     return this.#alone(name, () => void this.#trash.put(this.path(name))) ? 'removed' : 'busy';
   }
 
+  /** At a start: clears what a git that was killed left, and pins that nobody has wanted for long. */
+  tidy(): { tidied: number; busy: number } {
+    let tidied = 0;
+    const names = this.names();
+    for (const name of names) if (this.#alone(name, () => this.#clear(name))) tidied++;
+    return { tidied, busy: names.length - tidied };
+  }
+
   /** Packs what has become many packs. Nobody fetches or reads meanwhile, and no object is dropped. */
   async maintain(name: string, signal: AbortSignal): Promise<'maintained' | 'busy' | 'not-needed'> {
     if (this.#packs(name) < MANY_PACKS) return 'not-needed';
@@ -68,6 +78,21 @@ export class SavedCheckouts {
     } finally {
       guard.release();
     }
+  }
+
+  #clear(name: string): void {
+    const root = this.path(name);
+    for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+      const base = path.basename(file);
+      const unused = base.endsWith('.lock') || base.startsWith('tmp_') || this.#isOldPin(root, file);
+      if (unused) rmSync(path.join(root, file), { force: true });
+    }
+  }
+
+  #isOldPin(root: string, file: string): boolean {
+    if (path.dirname(file) !== path.join('refs', 'vole')) return false;
+    const stat = statSync(path.join(root, file), { throwIfNoEntry: false });
+    return stat !== undefined && Date.now() - stat.mtimeMs > PIN_MS;
   }
 
   #alone(name: string, work: () => void): boolean {

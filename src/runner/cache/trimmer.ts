@@ -115,7 +115,10 @@ export class Trimmer {
   /** Used since it was measured: another is the least recently used one now. */
   #evictNamespace(name: string, entries: readonly TrimEntry[]): 'removed' | 'busy' | 'kept' {
     const seen = entries.find((entry) => entry.name === name)?.lastUsed;
-    return this.#namespaces.removeIfFree(name, () => (this.#namespaces.records.read(name)?.lastUsed ?? 0) === seen);
+    return this.#namespaces.removeIfFree(
+      name,
+      () => (this.#namespaces.records.read(name)?.lastUsed ?? 0) === seen,
+    );
   }
 
   async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
@@ -151,7 +154,10 @@ export class Trimmer {
       this.#log.info({ what, removed: removed.length, bytesBefore, bytesAfter }, 'trimmed');
     }
     if (overshootBytes > 0) {
-      this.#log.warn({ what, overshootBytes, busy: busy.length }, 'over its limit until what is in use finishes');
+      this.#log.warn(
+        { what, overshootBytes, busy: busy.length },
+        'over its limit until what is in use finishes',
+      );
     }
   }
 }

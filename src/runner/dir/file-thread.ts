@@ -11,7 +11,10 @@ export class FileThread {
   readonly #file: string;
   #thread: Worker | null = null;
   #nextId = 1;
-  readonly #asked = new Map<number, { resolve: (answer: FileAnswer) => void; reject: (error: Error) => void }>();
+  readonly #asked = new Map<
+    number,
+    { resolve: (answer: FileAnswer) => void; reject: (error: Error) => void }
+  >();
   #idle: NodeJS.Timeout | null = null;
   #closed = false;
 

@@ -20,7 +20,15 @@ export interface RunnerDir {
 export async function openDir(root: string): Promise<RunnerDir> {
   const layout = new DirLayout(root);
   try {
-    for (const folder of [layout.git, layout.cache, layout.images, layout.tools, layout.jobs, layout.trash, layout.locks]) {
+    for (const folder of [
+      layout.git,
+      layout.cache,
+      layout.images,
+      layout.tools,
+      layout.jobs,
+      layout.trash,
+      layout.locks,
+    ]) {
       mkdirSync(folder, { recursive: true });
     }
     const guards = new Guards(layout.locks);
@@ -46,7 +54,8 @@ function readFormat(layout: DirLayout): string | null {
     throw error;
   }
   const parsed = formatSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw new VoleError('io-error', `${layout.format} is damaged: move ${layout.root} away`);
+  if (!parsed.success)
+    throw new VoleError('io-error', `${layout.format} is damaged: move ${layout.root} away`);
   if (parsed.data.version > FORMAT) {
     const why = `--dir ${layout.root} was made by a newer vole (format ${parsed.data.version}, this one knows ${FORMAT})`;
     throw new VoleError('io-error', why);

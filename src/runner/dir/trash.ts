@@ -59,6 +59,8 @@ export class Trash {
     const [first] = left;
     if (first === undefined || this.#told.has(first)) return;
     this.#told.add(first);
-    this.#warn(`cannot delete ${first}${left.length > 1 ? ` and ${left.length - 1} more` : ''}; it is tried again`);
+    this.#warn(
+      `cannot delete ${first}${left.length > 1 ? ` and ${left.length - 1} more` : ''}; it is tried again`,
+    );
   }
 }

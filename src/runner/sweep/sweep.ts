@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneLine } from '../../shared/errors.ts';
@@ -48,7 +48,24 @@ export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
     const found = await take(dir, trash, tree, guard, lines);
     if (found) dead.push(found);
   }
+  sweepFifos(dir, trash);
   return { dead, lines };
+}
+
+/** The name under which a runner process shows that it lives. */
+export function processGuardName(process: string): string {
+  return `process-${process}`;
+}
+
+function sweepFifos(dir: RunnerDir, trash: Trash): void {
+  const folder = dir.layout.fifos;
+  if (!existsSync(folder)) return;
+  for (const process of readdirSync(folder)) {
+    const guard = dir.guards.try(processGuardName(process), 'exclusive');
+    if (!guard) continue;
+    trash.put(path.join(folder, process));
+    guard.release();
+  }
 }
 
 /** Decides about one tree and keeps or releases its guard. */

@@ -29,6 +29,9 @@ export async function addEntries(
       continue;
     }
     // No more than the size in the header: a file that grows meanwhile would break the archive.
-    await pipeline(createReadStream(file, { end: stat.size - 1 }), archive.entry({ ...header, size: stat.size }));
+    await pipeline(
+      createReadStream(file, { end: stat.size - 1 }),
+      archive.entry({ ...header, size: stat.size }),
+    );
   }
 }
