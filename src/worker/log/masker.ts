@@ -108,13 +108,15 @@ export class Masker {
   #mask(text: Buffer, ended: boolean): Buffer {
     const parts: Buffer[] = [];
     let from = 0;
+    const openFrom = (): number => (ended ? text.length : this.#patterns.openEnd(text, from));
+    let end = openFrom();
     for (let match = this.#patterns.find(text, from); match; match = this.#patterns.find(text, from)) {
-      // A longer secret may begin where this one does and not be all here yet.
-      if (!ended && this.#patterns.openEnd(text, match.at) === match.at) break;
+      // One that is not all here yet may begin before this one, or with it and be longer.
+      if (end <= match.at) break;
       parts.push(text.subarray(from, match.at), MASK);
       from = match.at + match.length;
+      if (end < from) end = openFrom();
     }
-    const end = ended ? text.length : this.#patterns.openEnd(text, from);
     parts.push(text.subarray(from, end));
     // Copied: the reader's buffer is used again.
     this.#held = Buffer.from(text.subarray(end));

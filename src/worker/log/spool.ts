@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 
 /** What is kept of the end of a log that is over its limit. */
 const TAIL_BYTES = 4 * 1024 * 1024;
@@ -68,16 +68,17 @@ export class Spool {
 
   #write(bytes: Buffer): void {
     if (this.#failure) return;
+    let done = 0;
     try {
-      for (let done = 0; done < bytes.length; ) {
-        // A full disk shows first as a short write, then as ENOSPC.
-        const wrote = writeSync(this.#fd, bytes, done, bytes.length - done);
-        done += wrote;
-        this.#written += wrote;
-      }
+      // A full disk shows first as a short write, then as ENOSPC.
+      while (done < bytes.length) done += writeSync(this.#fd, bytes, done, bytes.length - done);
     } catch (error) {
       this.#failure = error as NodeJS.ErrnoException;
+      // What is there ends with a whole record.
+      done = done > 0 ? bytes.lastIndexOf(10, done - 1) + 1 : 0;
+      ftruncateSync(this.#fd, this.#written + done);
     }
+    this.#written += done;
     this.#onWritten(this.#written);
   }
 
