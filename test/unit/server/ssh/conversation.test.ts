@@ -8,7 +8,7 @@ function start(answer: (message: RunnerMessage) => Promise<Answer>) {
   const said: unknown[] = [];
   const events: string[] = [];
   const conversation = new Conversation({
-    limits: LIMITS,
+    limits: { ...LIMITS, stallMs: 50 },
     answer,
     withdraw: () => events.push('withdraw'),
     onFault: (why) => events.push(`fault: ${why}`),
@@ -59,6 +59,18 @@ test('a peer that runs far ahead of the answers is held back', async () => {
   );
   send(...Array.from({ length: 100 }, (_, at) => beat(at + 1)));
   expect(events).toEqual(['pause']);
+});
+
+test('half a message that does not go on is a fault, one that is complete is not', async () => {
+  const { conversation, said, events } = start(async () => ({ reply: { type: 'ok' }, end: false }));
+  conversation.receive(encodeLine(beat(1)));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(said).toEqual([{ type: 'ok' }]);
+  conversation.receive(Buffer.from('{"type":"heart'));
+  await new Promise<void>((resolve) => {
+    const look = setInterval(() => events.includes('end') && (clearInterval(look), resolve()), 5);
+  });
+  expect(said.at(-1)).toEqual({ type: 'error', why: 'the rest of a message did not come' });
 });
 
 test('bye while a lease waits withdraws it, and both are answered', async () => {
