@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { leaseRequest, OUTCOME, SshRig } from '../support/ssh-rig.ts';
+import { leaseRequest, SshRig } from '../support/ssh-rig.ts';
+import { outcome } from '../support/store-rig.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 
@@ -11,13 +12,13 @@ let rig: SshRig;
 
 beforeEach(async () => {
   cleanup = new Cleanup();
-  rig = new SshRig(cleanup);
+  rig = await SshRig.open(cleanup);
   await rig.start();
 });
 afterEach(() => cleanup.run());
 
 test('a session leases a run, accepts it, sends its log and its record', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   expect(session.welcome).toMatchObject({ server: '0123abcd', protocol: 2, leaseSeconds: 60 });
   const job = await session.lease(leaseRequest());
@@ -25,8 +26,8 @@ test('a session leases a run, accepts it, sends its log and its record', async (
   expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok' });
   expect(rig.server.sessions()).toMatchObject([{ account: 'build1', slot: 0, run: { id: run, attempt: 1 } }]);
   expect(await session.log(run, 1, 0, Buffer.from('0 1 o hello\n'))).toEqual({ type: 'ok', offset: 12 });
-  expect(await session.record(run, 1, OUTCOME, 12)).toEqual({ type: 'ok' });
-  expect(rig.queue.run(run)).toMatchObject({ state: 'ended', logLength: 12 });
+  expect(await session.record(run, 1, outcome('passed'), 12)).toEqual({ type: 'ok' });
+  expect(await rig.run(run)).toMatchObject({ state: 'passed', logLength: 12 });
   expect(rig.server.sessions()).toMatchObject([{ run: null }]);
   await session.close();
   expect((await session.closed).reason).toBe('closed');
@@ -34,7 +35,7 @@ test('a session leases a run, accepts it, sends its log and its record', async (
 });
 
 test('log frames that follow one another are answered in order, and the file is whole', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   await session.lease(leaseRequest());
   const frames = Array.from({ length: 40 }, (_, at) => Buffer.alloc(256 * 1024, at));
@@ -47,7 +48,7 @@ test('log frames that follow one another are answered in order, and the file is 
 });
 
 test('a log frame at a wrong offset writes nothing and brings the right one', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   await session.lease(leaseRequest());
   await session.log(run, 1, 0, Buffer.from('abc'));
@@ -57,28 +58,28 @@ test('a log frame at a wrong offset writes nothing and brings the right one', as
 });
 
 test('a record whose log is incomplete brings the offset and does not end the run', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   await session.lease(leaseRequest());
   await session.log(run, 1, 0, Buffer.from('abc'));
-  expect(await session.record(run, 1, OUTCOME, 5)).toEqual({ type: 'ok', offset: 3 });
-  expect(rig.queue.run(run).state).toBe('running');
+  expect(await session.record(run, 1, outcome('passed'), 5)).toEqual({ type: 'ok', offset: 3 });
+  expect((await rig.run(run)).state).toBe('running');
   await session.log(run, 1, 3, Buffer.from('de'));
-  expect(await session.record(run, 1, OUTCOME, 5)).toEqual({ type: 'ok' });
-  expect(rig.queue.run(run).state).toBe('ended');
+  expect(await session.record(run, 1, outcome('passed'), 5)).toEqual({ type: 'ok' });
+  expect((await rig.run(run)).state).toBe('passed');
 });
 
 test('a cancel comes with the replies to heartbeats and log frames', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   await session.lease(leaseRequest());
-  rig.queue.run(run).cancelWhy = 'by me';
+  await rig.store.runs.cancel(run, 'by me');
   expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok', cancel: 'by me' });
   expect(await session.log(run, 1, 0, Buffer.from('a'))).toEqual({ type: 'ok', offset: 1, cancel: 'by me' });
 });
 
 test('artifacts come in parts and are seen once their digest was checked', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const session = await rig.connect();
   await session.lease(leaseRequest());
   const bytes = Buffer.from('0123456789');
@@ -96,18 +97,18 @@ test('artifacts come in parts and are seen once their digest was checked', async
 test('a lease waits until a run comes, and a session that goes withdraws it', async () => {
   const [first, second] = [await rig.connect({ slot: 0 }), await rig.connect({ slot: 1 })];
   const gone = first.lease(leaseRequest(30));
-  await until('it waits', () => rig.queue.waiting === 1);
+  await until('it waits', () => rig.waiting === 1);
   first.destroy();
   expect(await gone).toMatchObject({ type: 'disconnected', disconnect: { reason: 'closed' } });
-  await until('it is withdrawn', () => rig.queue.waiting === 0);
+  await until('it is withdrawn', () => rig.waiting === 0);
   const lease = second.lease(leaseRequest(30));
-  await until('it waits', () => rig.queue.waiting === 1);
-  const [run] = rig.queue.add();
+  await until('it waits', () => rig.waiting === 1);
+  const run = await rig.add();
   expect(await lease).toMatchObject({ type: 'job', run });
 });
 
 test('a session that ends before it has accepted gives the run back at once', async () => {
-  const [run = 0] = rig.queue.add();
+  const run = await rig.add();
   const first = await rig.connect({ slot: 0 });
   expect(await first.lease(leaseRequest())).toMatchObject({ type: 'job', run, attempt: 1 });
   const waiting = (await rig.connect({ slot: 1 })).lease(leaseRequest(30));

@@ -1,16 +1,19 @@
-import { mkdtempSync } from 'node:fs';
 import path from 'node:path';
 import { connector } from '../../src/runner/session/connect.ts';
 import { newKeyPair } from '../../src/runner/session/keys.ts';
 import type { Connect, Connected, Endpoint, SessionConnection } from '../../src/runner/session/session.ts';
 import { openArtifactFiles, openLogFiles } from '../../src/server/logs/open.ts';
+import { openLeaseQueue } from '../../src/server/queue/open.ts';
+import type { LeaseQueue } from '../../src/server/queue/queue.ts';
+import { RunEventHub } from '../../src/server/queue/run-event-hub.ts';
 import { type EndpointOptions, type SshEndpoint, startSshEndpoint } from '../../src/server/ssh/endpoint.ts';
-import { MemoryQueue } from './memory-queue.ts';
+import { openSqliteStore } from '../../src/server/store/open.ts';
+import type { Run, Store } from '../../src/server/store/store.ts';
+import { parsePublicKey } from '../../src/shared/public-key.ts';
+import { newPipeline, newRun } from './store-rig.ts';
 import type { Cleanup } from './temp.ts';
 
 type HelloFacts = Parameters<Connect>[1];
-
-export const OUTCOME = { result: 'passed', reason: null, detail: '', steps: [], durationMs: 1 } as const;
 
 export const HELLO: HelloFacts = {
   version: '0',
@@ -25,29 +28,65 @@ export const HELLO: HelloFacts = {
   memoryBytes: 1e9,
 };
 
-/** An SSH endpoint on loopback over runs in memory and logs on disk, and what connects to it. */
+/** An SSH endpoint on loopback over a store and logs on disk, and what connects to it. */
 export class SshRig {
-  readonly queue = new MemoryQueue();
   readonly dir: string;
   readonly logs;
   readonly artifacts;
   readonly key = newKeyPair();
+  readonly store: Store;
   /** Whatever the endpoint said of faults. */
   readonly notes: string[] = [];
+  /** Leases that wait. */
+  waiting = 0;
   readonly #cleanup: Cleanup;
+  readonly #queue: LeaseQueue;
   #endpoint: SshEndpoint | null = null;
 
-  constructor(cleanup: Cleanup) {
+  private constructor(cleanup: Cleanup, dir: string, store: Store, queue: LeaseQueue) {
     this.#cleanup = cleanup;
-    this.dir = mkdtempSync(path.join(cleanup.tempDir(), 'data-'));
-    this.logs = openLogFiles(path.join(this.dir, 'logs'));
-    this.artifacts = openArtifactFiles(path.join(this.dir, 'artifacts'));
-    this.queue.keys.set(this.key.publicKey, 'build1');
+    this.dir = dir;
+    this.store = store;
+    this.#queue = queue;
+    this.logs = openLogFiles(path.join(dir, 'logs'));
+    this.artifacts = openArtifactFiles(path.join(dir, 'artifacts'));
+  }
+
+  static async open(cleanup: Cleanup, leaseMs = 60_000): Promise<SshRig> {
+    const dir = cleanup.tempDir('vole-ssh-');
+    const events = new RunEventHub();
+    const store = await openSqliteStore(path.join(dir, 'vole.sqlite'), events);
+    const secretsFor = async () => ({});
+    const queue = await openLeaseQueue({ runs: store.runs, events, leaseMs, maxCommands: 2, secretsFor });
+    const rig = new SshRig(cleanup, dir, store, queue);
+    await store.repositories.add({ name: 'team/app', cloneUrl: '/nowhere', maxJobs: null });
+    await rig.know(rig.key.publicKey, 'build1');
     cleanup.defer(async () => {
-      await this.stop();
-      await this.logs.close();
-      await this.artifacts.close();
+      await rig.stop();
+      await rig.logs.close();
+      await rig.artifacts.close();
+      await queue.close();
+      await store.close();
     });
+    return rig;
+  }
+
+  async know(publicKey: string, account: string): Promise<void> {
+    const parsed = parsePublicKey(publicKey);
+    if (!parsed.ok) throw new Error(parsed.fault);
+    await this.store.accounts.addKey(account, parsed.key.publicKey, parsed.key.fingerprint);
+  }
+
+  /** Queues one run. */
+  async add(): Promise<number> {
+    const { runs } = await this.store.runs.createPipeline(newPipeline([newRun()]));
+    return runs[0] ?? 0;
+  }
+
+  async run(id: number): Promise<Run> {
+    const run = await this.store.runs.get(id);
+    if (!run) throw new Error(`no run ${id}`);
+    return run;
   }
 
   async start(options: Partial<EndpointOptions> = {}): Promise<SshEndpoint> {
@@ -57,8 +96,13 @@ export class SshRig {
       host: '127.0.0.1',
       port: 0,
       hostKeyFile: path.join(this.dir, 'host-key'),
-      store: this.queue.store,
-      queue: this.queue,
+      store: this.store,
+      queue: {
+        lease: async (request) => {
+          this.waiting++;
+          return await this.#queue.lease(request).finally(() => this.waiting--);
+        },
+      },
       logs: this.logs,
       artifacts: this.artifacts,
       serverId: '0123abcd',
@@ -113,9 +157,9 @@ export class SshRig {
   }
 
   /** The account's key pair is made and known. */
-  account(name: string): Pick<Endpoint, 'account' | 'privateKey'> {
+  async account(name: string): Promise<Pick<Endpoint, 'account' | 'privateKey'>> {
     const pair = newKeyPair();
-    this.queue.keys.set(pair.publicKey, name);
+    await this.know(pair.publicKey, name);
     return { account: name, privateKey: pair.privateKey };
   }
 }

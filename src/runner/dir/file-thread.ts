@@ -46,6 +46,7 @@ export class FileThread {
     if (this.#closed) throw new Error('the file thread is closed');
     if (this.#idle) clearTimeout(this.#idle);
     const thread = this.#thread ?? this.#start();
+    thread.ref(); // an answer that is awaited keeps the process
     try {
       return await new Promise<FileAnswer>((resolve, reject) => {
         this.#asked.set(question.id, { resolve, reject });
@@ -76,6 +77,7 @@ export class FileThread {
   }
 
   #letGoLater(): void {
+    this.#thread?.unref();
     this.#idle = setTimeout(() => {
       const thread = this.#thread;
       this.#thread = null;

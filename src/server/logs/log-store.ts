@@ -77,7 +77,7 @@ export class LogStore implements LogFiles {
   }
 
   #grown(name: string): void {
-    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener();
+    this.#listeners.get(name)?.forEach((listener) => listener());
   }
 }
 

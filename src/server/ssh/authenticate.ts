@@ -23,7 +23,9 @@ export async function authenticate(
   if (context.signature) {
     const key = ssh2.utils.parseKey(publicKey);
     if (key instanceof Error || !context.blob) return null;
-    if (key.verify(context.blob, context.signature, context.hashAlgo) !== true) return null;
+    // An Error where the signature is malformed, whatever its type says.
+    const verdict: unknown = key.verify(context.blob, context.signature, context.hashAlgo);
+    if (verdict !== true) return null;
   }
   return { account: context.username, publicKey };
 }

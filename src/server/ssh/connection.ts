@@ -48,7 +48,10 @@ export class Connection {
     this.#parts = parts;
     this.#address = socket.remoteAddress ?? '';
     socket.on('error', () => {}); // `close` follows, and that is what counts
-    this.#handshake = setTimeout(() => this.destroy(), parts.limits.handshakeMs);
+    this.#handshake = setTimeout(() => {
+      if (this.#conversation) this.#conversation.fail("no 'hello' came in time");
+      else this.destroy();
+    }, parts.limits.handshakeMs);
     this.closed = new Promise<void>((resolve) => {
       socket.once('close', () => void this.#release().then(resolve));
     });
@@ -141,7 +144,7 @@ export class Connection {
     // The peer has ended its side: what it has said before is answered.
     channel.on('end', () => {
       session.withdraw();
-      void conversation.settled().then(() => this.#end());
+      void conversation.finish();
     });
   }
 

@@ -18,7 +18,7 @@ export interface Wire {
 
 export interface ConversationParts {
   readonly wire: Wire;
-  readonly limits: { readonly lineBytes: number; readonly frameBytes: number };
+  readonly limits: { readonly lineBytes: number; readonly frameBytes: number; readonly stallMs: number };
   readonly answer: (message: RunnerMessage, bytes: Buffer) => Promise<Answer>;
   /** `bye` came while a lease waits. */
   readonly withdraw: () => void;
@@ -44,6 +44,7 @@ export class Conversation {
   #answering: RunnerMessage['type'] | null = null;
   #running: Promise<void> = Promise.resolve();
   #ended = false;
+  #stall: NodeJS.Timeout | null = null;
 
   constructor(parts: ConversationParts) {
     this.#parts = parts;
@@ -52,6 +53,7 @@ export class Conversation {
 
   receive(chunk: Buffer): void {
     if (this.#ended) return;
+    this.#clearStall();
     for (const decoded of this.#decoder.push(chunk)) {
       if (!decoded.ok) return this.fail(decoded.fault.why);
       const { message, bytes } = decoded;
@@ -63,6 +65,7 @@ export class Conversation {
       this.#waitingBytes += bytes.length;
     }
     if (this.#isAhead()) this.#parts.wire.pause();
+    else this.#watchStall();
     if (this.#answering === null && this.#waiting.length > 0) this.#running = this.#run();
   }
 
@@ -74,10 +77,16 @@ export class Conversation {
     this.#end();
   }
 
+  /** The peer sends nothing more: what it has said is answered, then the connection ends. */
+  async finish(): Promise<void> {
+    if (this.#decoder.isMidway) return this.fail('the channel ended in the middle of a message');
+    await this.#running;
+    if (!this.#ended) this.#end();
+  }
+
   /** Takes and sends nothing more; resolves when nothing is being answered. */
   async stop(): Promise<void> {
-    this.#ended = true;
-    this.#waiting.length = 0;
+    this.#cease();
     await this.#running;
   }
 
@@ -117,9 +126,28 @@ export class Conversation {
   }
 
   #end(): void {
+    this.#cease();
+    this.#parts.wire.end();
+  }
+
+  #cease(): void {
     this.#ended = true;
     this.#waiting.length = 0;
-    this.#parts.wire.end();
+    this.#clearStall();
+  }
+
+  /** Only while we read: a peer that is held back cannot send the rest. */
+  #watchStall(): void {
+    if (!this.#decoder.isMidway) return;
+    this.#stall = setTimeout(
+      () => this.fail('the rest of a message did not come'),
+      this.#parts.limits.stallMs,
+    );
+  }
+
+  #clearStall(): void {
+    if (this.#stall) clearTimeout(this.#stall);
+    this.#stall = null;
   }
 }
 

@@ -12,6 +12,8 @@ export interface EndpointLimits {
   readonly unreadBytes: number;
   readonly keepaliveMs: number;
   readonly keepaliveCount: number;
+  /** Between two pieces of one message. */
+  readonly stallMs: number;
   /** How long a peer that was told to go may take to go. */
   readonly lingerMs: number;
   readonly lineBytes: number;
@@ -33,6 +35,7 @@ export const ENDPOINT_LIMITS: EndpointLimits = {
   unreadBytes: WINDOWS_BYTES + 64 * 1024,
   keepaliveMs: 15_000,
   keepaliveCount: 3,
+  stallMs: 30_000,
   lingerMs: 1_000,
   lineBytes: LIMITS.lineBytes,
   frameBytes: LIMITS.frameBytes,

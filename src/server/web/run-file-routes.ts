@@ -1,7 +1,12 @@
 import { stat } from 'node:fs/promises';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import { LOG_ATTEMPT_HEADER, LOG_NEXT_OFFSET_HEADER, logQuerySchema } from '../../shared/api.ts';
+import {
+  type ApiArtifacts,
+  LOG_ATTEMPT_HEADER,
+  LOG_NEXT_OFFSET_HEADER,
+  logQuerySchema,
+} from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { faultReply, parsed } from './faults.ts';
 import { fileStream } from './file-stream.ts';
@@ -43,7 +48,8 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
   app.get('/api/runs/:id/artifacts', async (context) => {
     const run = await knownRun(parts, context.req.param('id'));
     const artifacts = run.attempt === 0 ? [] : await parts.artifacts.list(run.id, run.attempt);
-    return context.json({ attempt: run.attempt, artifacts });
+    const list: ApiArtifacts = { attempt: run.attempt, artifacts };
+    return context.json(list);
   });
 
   app.get('/api/runs/:id/artifacts/:name', async (context) => {

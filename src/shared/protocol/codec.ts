@@ -49,6 +49,11 @@ export class Decoder<M> {
     return this.#held;
   }
 
+  /** Whether the stream stands in the middle of a message. */
+  get isMidway(): boolean {
+    return this.#held > 0 || this.#waiting !== null;
+  }
+
   push(chunk: Buffer): Decoded<M>[] {
     const out: Decoded<M>[] = [];
     let at = 0;
