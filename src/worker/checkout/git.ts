@@ -42,9 +42,23 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
     });
 }
 
-/** Whether git's words mean that the objects themselves are damaged or missing. */
+const CORRUPT = [
+  /bad (tree )?object/i,
+  /corrupt/i,
+  /unable to read/i,
+  /missing (blob|tree|commit|object)/i,
+  /invalid sha1 pointer/i,
+  /object file .* is empty/i,
+  /could not parse/i,
+  /inflate:/i,
+  /garbage at end/i,
+  /packfile .* (is|cannot)/i,
+  /not a git repository/i,
+  // Its own settings; those of a person have another path.
+  /bad config line \d+ in file (\.\/)?config\b/i,
+];
+
+/** Whether git's words mean that the saved checkout itself is damaged or has parts missing. */
 export function looksCorrupt(said: string): boolean {
-  return /bad object|corrupt|unable to read|missing (blob|tree|commit|object)|invalid sha1 pointer|is empty$|could not parse|inflate:|not a git repository|bad tree object|garbage at end|packfile .* (is|cannot)/im.test(
-    said,
-  );
+  return CORRUPT.some((pattern) => pattern.test(said));
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Git } from './git.ts';
@@ -50,9 +50,18 @@ export class SavedCheckout {
     return await this.#explain(source, fetched);
   }
 
-  /** Moves a damaged one out of the way. Hold its guard exclusively. */
-  setAside(trash: string): void {
-    if (!existsSync(this.dir)) return;
+  /** Changes when it was set aside and made anew; null where there is none. */
+  get identity(): string | null {
+    const stat = statSync(this.dir, { throwIfNoEntry: false });
+    return stat ? `${stat.ino} ${stat.birthtimeMs}` : null;
+  }
+
+  /**
+   * Moves a damaged one out of the way. Hold its guard exclusively. `damaged`: which one was found to
+   * be so, since another job that found the same may have replaced it meanwhile.
+   */
+  setAside(trash: string, damaged: string | null): void {
+    if (damaged === null || this.identity !== damaged) return;
     mkdirSync(trash, { recursive: true });
     renameSync(this.dir, path.join(trash, `damaged-${this.name}-${Date.now()}`));
   }
@@ -61,7 +70,9 @@ export class SavedCheckout {
     if (existsSync(path.join(this.dir, 'HEAD')) && existsSync(path.join(this.dir, 'objects'))) return null;
     mkdirSync(path.dirname(this.dir), { recursive: true });
     const format = sha.length === 64 ? ['--object-format=sha256'] : [];
-    const made = await this.#git(['init', '-q', '--bare', ...format, this.dir], path.dirname(this.dir));
+    // Without a template: hooks and their samples are of no use here.
+    const init = ['init', '-q', '--bare', '--template=', ...format, this.dir];
+    const made = await this.#git(init, path.dirname(this.dir));
     return made.ok ? null : made.why;
   }
 
