@@ -1,5 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
+import { until } from '../support/until.ts';
 import { WorkerRig } from '../support/worker-rig.ts';
 
 const rig = new WorkerRig();
@@ -65,6 +68,37 @@ test('a trap on TERM gets its two seconds and its line is in the log', async () 
   expect(outcome.result).toBe('cancelled');
   expect(run.lines('o')).toEqual(['up', 'bye']);
   expect(outcome.steps[0]).toMatchObject({ exitCode: 3, result: 'cancelled' });
+});
+
+test('a program that the shell started has the grace too, though the shell ends at once', async () => {
+  const program = "trap 'sleep 2; echo bye; exit' TERM; echo up; while :; do sleep 0.1; done";
+  for (const silent of ['', ' > quiet 2>&1']) {
+    const run = rig.start({ steps: [`echo begin; sh -c "${program}"${silent}; echo never`] });
+    await run.logged('begin');
+    const quiet = path.join(run.paths.src, 'quiet');
+    const said = () =>
+      silent ? existsSync(quiet) && readFileSync(quiet, 'utf8') : run.lines('o').join('\n');
+    await until('the program to be up', () => String(said()).includes('up'));
+    run.cancel();
+    expect((await run.ended).outcome.result).toBe('cancelled');
+    expect(said()).toMatch(/up[^]*bye/);
+  }
+});
+
+test('streams that a step closes before its end, or never uses, end nothing early', async () => {
+  const closed = await rig.run({ steps: ['echo one; exec >&- 2>&-; sleep 0.3; exit 5'] });
+  expect(closed.outcome.steps[0]).toMatchObject({ exitCode: 5 });
+  expect(closed.outcome.steps[0]?.durationMs).toBeGreaterThan(250);
+  expect(closed.lines('o')).toEqual(['one']);
+});
+
+test('a cancel before the first step, and two of them, are one cancel', async () => {
+  const run = rig.start({ steps: ['echo never; sleep 50'] });
+  run.cancel('cancelled', 'first');
+  run.cancel('timeout', 'second');
+  const { outcome, ms } = await run.ended;
+  expect(outcome).toMatchObject({ result: 'cancelled', detail: 'first' });
+  expect(ms).toBeLessThan(4_000);
 });
 
 test('a step that ignores TERM is killed after the grace', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from './commands.ts';
 
@@ -69,7 +69,7 @@ function openBoth(file: string): [number, number] {
   const read = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const write = openSync(file, constants.O_WRONLY);
-    unlinkSync(file);
+    rmSync(file, { force: true });
     return [read, write];
   } catch (error) {
     closeSync(read);

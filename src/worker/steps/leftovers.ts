@@ -30,6 +30,14 @@ export class StepProcesses {
     if (this.#cgroup) killCgroup(this.#cgroup);
   }
 
+  /** Waits until the group has ended by itself, or `giveUp` has come. */
+  async groupEnded(giveUp: Promise<void>): Promise<void> {
+    const gaveUp = giveUp.then(() => true);
+    for (let waitMs = 5; groupMembers(this.#pgid).length > 0; waitMs = Math.min(100, waitMs * 2)) {
+      if (await Promise.race([gaveUp, delay(waitMs, false)])) return;
+    }
+  }
+
   /**
    * Ends what the step left running and waits until it is gone. Gives a line for each process that had
    * left the group where there is no cgroup: there a determined one can get away, so people are told.

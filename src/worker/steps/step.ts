@@ -54,7 +54,9 @@ async function attempt(
     );
   }
   const streams = await main.streams();
-  if (!streams.ok) return notStarted('host', streams.why);
+  if (!streams.ok) {
+    return notStarted(/no space left|ENOSPC/i.test(streams.why) ? 'disk-full' : 'host', streams.why);
+  }
   const { fds } = streams;
   const outputs = [
     new Output(fds.stdoutRead, log, log.stream(number, 'o')),
@@ -77,6 +79,8 @@ async function attempt(
   const exit = await spawned.exited;
   const closed = Promise.all(outputs.map((output) => output.closed));
   await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
+  // The shell is often the first that TERM ends: what it had started has the grace too.
+  if (stopper.stopping) await processes.groupEnded(stopper.killed);
   for (const line of await processes.endLeftovers()) log.say(number, line);
   await within(closed, DRAIN_MS);
   for (const output of outputs) output.destroy();
@@ -200,8 +204,13 @@ class Stopper {
     this.#onStopped();
     if (timeoutMs !== null) {
       const why = `the step is over its ${timeoutMs / 60_000} minutes`;
-      this.#timer = setTimeout(() => begin({ reason: 'timeout', why }), timeoutMs);
+      const atMost = Math.min(timeoutMs, 2 ** 31 - 1);
+      this.#timer = setTimeout(() => begin({ reason: 'timeout', why }), atMost);
     }
+  }
+
+  get stopping(): boolean {
+    return this.#stop !== null;
   }
 
   /** Why the step was ended, or null. */
