@@ -2,7 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
-  readonly reason: 'cancelled' | 'timeout' | 'interrupted';
+  /** The last two are the worker's own: the log cannot be written any more. */
+  readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
   readonly why: string;
 }
 

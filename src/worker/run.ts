@@ -11,6 +11,8 @@ const RESULT_OF_STOP = {
   cancelled: 'cancelled',
   interrupted: 'interrupted',
   timeout: 'timed-out',
+  'disk-full': 'failed',
+  host: 'failed',
 } as const satisfies Record<Stop['reason'], RunOutcome['result']>;
 
 /** One run: checkout, steps, artifacts, outcome. What it holds belongs to it alone and goes with it. */
@@ -24,7 +26,12 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
       limitBytes: task.logLimitBytes,
       secrets: secretsOf(task.spec),
       startedAt: task.startedAt,
-      onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+      onSpooled: (bytes) => {
+        main.tell({ type: 'spooled', bytes });
+        // A job that nobody can follow any more is not worth its time.
+        const lost = spoolFailure(log);
+        if (lost) main.stop(lost);
+      },
     });
   } catch (error) {
     main.close();
@@ -94,7 +101,7 @@ function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
   return { ...outcome, detail: cut(outcome.detail), steps };
 }
 
-function spoolFailure(log: RunLog): PartFailure | null {
+function spoolFailure(log: RunLog): Stop | null {
   if (!log.failure) return null;
   const full = log.failure.code === 'ENOSPC' || log.failure.code === 'EDQUOT';
   return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(log.failure)}` };

@@ -42,17 +42,19 @@ describe.skipIf(disk === null)('on a full disk', () => {
     const run = rig.start(
       {
         steps: [
-          'head -c 4000000 /dev/zero | tr "\\0" "a" | fold -w 999',
+          'head -c 4000000 /dev/zero | tr "\\0" "a" | fold -w 999; sleep 60',
           { run: 'echo never', if: 'always' },
         ],
       },
       {},
       { spool: path.join(disk ?? '', 'job-log') },
     );
-    const { outcome, logBytes } = await run.ended;
+    const { outcome, logBytes, ms } = await run.ended;
     expect(outcome).toMatchObject({ result: 'failed', reason: 'disk-full' });
     expect(outcome.detail).toMatch(/the log cannot be written: .*ENOSPC/);
-    expect(outcome.steps.map((step) => step.result)).toEqual(['passed', 'skipped']);
+    expect(outcome.steps.map((step) => step.result)).toEqual(['failed', 'skipped']);
+    expect(outcome.steps[0]).toMatchObject({ reason: 'disk-full' });
+    expect(ms).toBeLessThan(20_000);
     expect(logBytes).toBe(statSync(run.paths.spool).size);
   });
 });

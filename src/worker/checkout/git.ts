@@ -20,7 +20,8 @@ const SETTINGS = [
 
 /**
  * Git as the checkout calls it: its process groups announced to the main thread, ended when the run is
- * stopped, never asking a person. HOME stays the runner's own, so its credentials work.
+ * stopped, never asking a person (ssh has no terminal in a session of its own). HOME stays the runner's
+ * own, so its credentials and its ssh settings work.
  */
 export function gitOf(task: WorkerTask, main: MainThread): Git {
   const env = {
@@ -29,7 +30,6 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
     TMPDIR: task.paths.tmp,
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
-    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
     VOLE_JOB_MARKER: task.marker,
   };
   return (args, cwd = task.paths.tree) =>
