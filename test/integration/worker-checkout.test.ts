@@ -232,6 +232,16 @@ describe('a clear error', () => {
     expect(await failed({ url, sha: 'c'.repeat(40) })).toMatch(`fetching from ${url}`);
   });
 
+  test('that does not tell the password of the address, nor does the log', async () => {
+    const source = { url: 'http://user:s3cret%21pass@127.0.0.1:1/x.git', sha: 'e'.repeat(40) };
+    const run = await rig.run({ source, steps: ['true'] });
+    expect(run.outcome).toMatchObject({ result: 'failed', reason: 'checkout' });
+    expect(run.outcome.detail).toContain('127.0.0.1');
+    const said = run.outcome.detail + run.records.map((record) => record.text).join('\n');
+    expect(said).not.toMatch(/s3cret/);
+    expect(said).toContain('http://user:***@127.0.0.1:1/x.git');
+  });
+
   test('for an address that git would take for an option', async () => {
     expect(await failed({ url: '--upload-pack=touch /tmp/x', sha: 'd'.repeat(40) })).toMatch('fetching from');
   });
