@@ -11,8 +11,9 @@ import { until } from '../../support/until.ts';
 let cleanup: Cleanup;
 let rig: StoreRig;
 let queue: LeaseQueue;
+/** What the store has answered, whether the queue knows it yet or not. */
 let claims: Claim[];
-/** Claims are answered when it resolves. */
+/** Claims that begin now are answered when it resolves. */
 let gate: Promise<void>;
 
 beforeEach(async () => {
@@ -36,9 +37,10 @@ afterEach(async () => cleanup.run());
 /** A store whose commits take as long as the test wants, as on a busy disk. */
 function slow(runs: RunStore): RunStore {
   const claim = async (wanted: Claim) => {
-    claims.push(wanted);
+    const open = gate;
     const claimed = await runs.claim(wanted);
-    await gate;
+    claims.push(wanted);
+    await open;
     return claimed;
   };
   return new Proxy(runs, {
@@ -55,6 +57,7 @@ function close(): () => void {
   gate = new Promise((resolve) => {
     open = resolve;
   });
+  cleanup.defer(() => open());
   return open;
 }
 
