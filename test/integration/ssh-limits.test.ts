@@ -26,10 +26,10 @@ async function neighbour(): Promise<{ end: () => Promise<void> }> {
   const run = await rig.add();
   const session = await rig.connect({ slot: 3, process: 'neighbour' });
   await session.lease(leaseRequest());
-  let going = true;
+  const state = { going: true };
   const work = (async () => {
     let offset = 0;
-    while (going) {
+    while (state.going) {
       const line = Buffer.from(`${offset} 1 o still here\n`);
       expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok' });
       offset += line.length;
@@ -40,7 +40,7 @@ async function neighbour(): Promise<{ end: () => Promise<void> }> {
   })();
   return {
     end: async () => {
-      going = false;
+      state.going = false;
       await work;
       expect((await rig.run(run)).state).toBe('passed');
     },
@@ -61,9 +61,7 @@ async function rawChannel(hello = true): Promise<{ peer: RawPeer; channel: Clien
 
 /** Writes as a peer does that minds the window, until the connection has closed. */
 async function writeAll(channel: ClientChannel, peer: RawPeer, chunk: Buffer, times: number): Promise<void> {
-  let closed = false;
-  void peer.closed.then(() => (closed = true));
-  for (let at = 0; at < times && !closed; at++) {
+  for (let at = 0; at < times && !peer.socket.destroyed; at++) {
     if (!channel.write(chunk)) await Promise.race([once(channel, 'drain'), peer.closed]);
   }
 }
