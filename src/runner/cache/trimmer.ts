@@ -87,7 +87,7 @@ export class Trimmer {
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
   #removeUnwanted(): void {
     for (const name of this.#namespaces.records.names()) {
-      if (this.#namespaces.records.read(name)?.removeWhenFree) this.#namespaces.removeIfFree(name);
+      if (this.#namespaces.records.isUnwanted(name)) this.#namespaces.removeIfFree(name);
     }
   }
 

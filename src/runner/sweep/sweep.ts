@@ -29,6 +29,8 @@ export interface Swept {
 }
 
 const GONE_MS = 10_000;
+/** What can stand in the name of a lock: anything else here was put by hand. */
+const LOCKABLE = /^[A-Za-z0-9._-]{1,150}$/;
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
 
@@ -42,6 +44,10 @@ export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
   const emptied = trash.empty();
   if (emptied > 0) lines.push(`finishing ${emptied} interrupted removals`);
   for (const name of readdirSync(dir.layout.jobs)) {
+    if (!LOCKABLE.test(name)) {
+      lines.push(`left ${name} in jobs/: no tree of vole's has such a name`);
+      continue;
+    }
     const tree = path.join(dir.layout.jobs, name);
     const guard = name.startsWith(NEW_PREFIX) ? null : dir.guards.try(treeGuardName(tree), 'exclusive');
     if (!guard && !name.startsWith(NEW_PREFIX)) continue; // its runner lives
@@ -61,6 +67,7 @@ function sweepFifos(dir: RunnerDir, trash: Trash): void {
   const folder = dir.layout.fifos;
   if (!existsSync(folder)) return;
   for (const process of readdirSync(folder)) {
+    if (!LOCKABLE.test(process)) continue;
     const guard = dir.guards.try(processGuardName(process), 'exclusive');
     if (!guard) continue;
     trash.put(path.join(folder, process));
