@@ -5,7 +5,8 @@ import { type Authenticated, authenticate } from './authenticate.ts';
 import { ChannelWire } from './channel-wire.ts';
 import { Conversation } from './conversation.ts';
 import type { EndpointLimits } from './limits.ts';
-import { RunnerSession, type SessionServices } from './runner-session.ts';
+import { RunnerSession } from './runner-session.ts';
+import type { SessionServices } from './services.ts';
 
 /** As pino has it: facts first. */
 export interface EndpointLog {
