@@ -130,7 +130,7 @@ export class StreamLog {
 
   #record(raw: Buffer, continues: boolean): void {
     let stop = raw.length;
-    while (!continues && stop > 0 && raw[stop - 1] === 13) stop--;
+    if (!continues) while (stop > 0 && raw[stop - 1] === 13) stop--;
     const line = raw.subarray(0, stop);
     const text = isUtf8(line) ? line : Buffer.from(line.toString('utf8'));
     const { block, at } = this.#spool.room(PREFIX_BYTES + text.length + 1);
