@@ -15,6 +15,8 @@ const RESULT_OF_STOP = {
   cancelled: 'cancelled',
   interrupted: 'interrupted',
   timeout: 'timed-out',
+  'disk-full': 'failed',
+  host: 'failed',
 } as const satisfies Record<Stop['reason'], RunOutcome['result']>;
 
 /** One run: checkout, steps, artifacts, outcome. What it holds belongs to it alone and goes with it. */
@@ -29,6 +31,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
       secrets: Object.values(task.spec.secrets),
       startedAt: task.startedAt,
       onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+      onFailure: (error) => main.stop(spoolFailure(error)),
     });
   } catch (error) {
     main.close();
@@ -47,10 +50,12 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   try {
     const { failure, steps } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
-    const outcome = outcomeOf(main.stopped, failure ?? spoolFailure(log), steps, deciding, start);
-    if (outcome.result !== 'passed') log.say(0, `${outcome.result}: ${outcome.detail}`);
+    const outcome = (): RunOutcome => outcomeOf(main.stopped, failure, steps, deciding, start);
+    const { result, detail } = outcome();
+    if (result !== 'passed') log.say(0, `${result}: ${detail}`);
     const logBytes = log.close();
-    return { outcome, logBytes };
+    // Asked again: the last bytes of the log may not have found room.
+    return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
     main.close();
@@ -73,10 +78,9 @@ async function parts(
   return { failure: await collectArtifacts(task, main, log), steps };
 }
 
-function spoolFailure(log: RunLog): PartFailure | null {
-  if (!log.failure) return null;
-  const full = log.failure.code === 'ENOSPC' || log.failure.code === 'EDQUOT';
-  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(log.failure)}` };
+function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {
+  const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(error)}` };
 }
 
 function outcomeOf(
