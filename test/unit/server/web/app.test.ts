@@ -218,6 +218,7 @@ describe('the log of a run', () => {
 describe('a run', () => {
   it('comes with why it waits and its siblings while it is queued', async () => {
     const parts = filled();
+    parts.sessions = [aSession()];
     parts.runs = [aRun({ state: 'queued', attempt: 0 }), aRun({ id: 2, job: 'lint', state: 'passed' })];
     expect(await (await ask(parts, '/api/runs/1')).json()).toMatchObject({
       wait: { reasons: [{ code: 'next' }], place: 1 },

@@ -1,0 +1,47 @@
+/** One thing that may be evicted. */
+export interface TrimEntry {
+  readonly name: string;
+  readonly bytes: number;
+  /** Epoch ms. */
+  readonly lastUsed: number;
+}
+
+/**
+ * What to evict, in order, so that the total comes under the limit: least recently used first. Whether
+ * each can be had is found out only when it is tried; what is busy is passed over, so callers go on
+ * down this list until enough is gone.
+ */
+export function evictionOrder(entries: readonly TrimEntry[]): TrimEntry[] {
+  return entries.toSorted((a, b) => a.lastUsed - b.lastUsed || (a.name < b.name ? -1 : 1));
+}
+
+export interface Eviction {
+  readonly removed: readonly string[];
+  /** In use, and so passed over. */
+  readonly busy: readonly string[];
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+  /** How far the total is still over the limit: what is in use may push it there until it finishes. */
+  readonly overshootBytes: number;
+}
+
+/** Walks the order and evicts by `remove` until the total is within the limit. */
+export function evict(
+  entries: readonly TrimEntry[],
+  limitBytes: number,
+  remove: (name: string) => 'removed' | 'busy' | 'kept',
+): Eviction {
+  const bytesBefore = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  const removed: string[] = [];
+  const busy: string[] = [];
+  let total = bytesBefore;
+  for (const entry of evictionOrder(entries)) {
+    if (total <= limitBytes) break;
+    const result = remove(entry.name);
+    if (result === 'busy') busy.push(entry.name);
+    if (result !== 'removed') continue;
+    removed.push(entry.name);
+    total -= entry.bytes;
+  }
+  return { removed, busy, bytesBefore, bytesAfter: total, overshootBytes: Math.max(0, total - limitBytes) };
+}

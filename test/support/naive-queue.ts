@@ -1,0 +1,40 @@
+import type { Claim, Run } from '../../src/server/store/store.ts';
+import { matchesRepository } from '../../src/shared/globs.ts';
+
+/** The rules of a claim, told over all runs, with no counter kept: what the lanes must come to as well. */
+export function naiveClaim(
+  runs: readonly Run[],
+  caps: ReadonlyMap<string, number | null>,
+  claim: Claim,
+): number | null {
+  const running = runs.filter(({ state }) => state === 'running');
+  const standing = running.find(
+    (run) => run.account === claim.account && leaseKeys.get(run.id) === claim.key,
+  );
+  if (standing) return standing.id;
+  const busy = (repository: string) => running.filter((run) => run.repository === repository).length;
+  const commands = running.filter(({ kind }) => kind === 'command').length;
+  const unfinished = (run: Run) => ['received', 'queued', 'running'].includes(run.state);
+  const eligible = runs.filter(
+    (run) =>
+      run.state === 'queued' &&
+      run.needs.every((need) =>
+        runs.some(
+          (other) => other.pipeline === run.pipeline && other.key === need && other.state === 'passed',
+        ),
+      ) &&
+      (run.serial === null ||
+        !runs.some((other) => other.serial === run.serial && other.id < run.id && unfinished(other))) &&
+      run.labels.every((label) => claim.labels.includes(label)) &&
+      matchesRepository(claim.repos, run.repository) &&
+      run.cpus <= claim.freeCpus &&
+      run.memoryBytes <= claim.freeMemoryBytes &&
+      busy(run.repository) < (caps.get(run.repository) ?? Number.POSITIVE_INFINITY) &&
+      (run.kind === 'job' || commands < claim.maxCommands),
+  );
+  eligible.sort((a, b) => busy(a.repository) - busy(b.repository) || a.id - b.id);
+  return eligible[0]?.id ?? null;
+}
+
+/** The key of each run's latest lease, which the store does not show: noted by who claims. */
+export const leaseKeys = new Map<number, string>();
