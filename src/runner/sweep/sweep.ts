@@ -5,11 +5,12 @@ import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
-import { killCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupsIn, killCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 import { signalProcess } from '../../shared/platform/processes.ts';
 import { NEW_PREFIX, treeGuardName } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import { cgroupName } from '../runs/job-cgroups.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
@@ -55,12 +56,27 @@ export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
     if (found) dead.push(found);
   }
   sweepFifos(dir, trash);
+  sweepCgroups(dir);
   return { dead, lines };
 }
 
 /** The name under which a runner process shows that it lives. */
 export function processGuardName(process: string): string {
   return `process-${process}`;
+}
+
+/** Empty cgroups of dead processes, made in the cgroup that this process is in too. */
+function sweepCgroups(dir: RunnerDir): void {
+  const parent = ownCgroup();
+  const prefix = cgroupName(dir.id, '');
+  for (const name of parent ? cgroupsIn(parent) : []) {
+    if (!parent || !name.startsWith(prefix)) continue;
+    const guard = dir.guards.try(processGuardName(name.slice(prefix.length)), 'exclusive');
+    if (!guard) continue;
+    for (const child of cgroupsIn(path.join(parent, name))) removeCgroup(path.join(parent, name, child));
+    removeCgroup(path.join(parent, name));
+    guard.release();
+  }
 }
 
 function sweepFifos(dir: RunnerDir, trash: Trash): void {
