@@ -4,6 +4,7 @@ import { EXEC_COMMAND } from '../../shared/protocol/messages.ts';
 import { type Authenticated, authenticate } from './authenticate.ts';
 import { ChannelWire } from './channel-wire.ts';
 import { Conversation } from './conversation.ts';
+import { foreignHello } from './foreign-hello.ts';
 import type { EndpointLimits } from './limits.ts';
 import { RunnerSession, type SessionServices } from './runner-session.ts';
 
@@ -67,8 +68,11 @@ export class Connection {
     ssh.on('session', (accept, reject) => this.#open(accept, reject));
     // After ssh2's own listener, so that what this chunk brought is counted.
     this.#socket.on('data', () => {
-      if ((this.#channel?.readableLength ?? 0) <= this.#parts.limits.unreadBytes) return;
-      this.#note('the peer does not keep to the window');
+      const { unreadBytes, unsentBytes } = this.#parts.limits;
+      if ((this.#channel?.readableLength ?? 0) > unreadBytes)
+        this.#note('the peer does not keep to the window');
+      else if (this.#socket.writableLength > unsentBytes) this.#note('the peer asks, and takes no answers');
+      else return;
       this.destroy();
     });
   }
@@ -124,6 +128,7 @@ export class Connection {
     const conversation: Conversation = new Conversation({
       wire,
       limits,
+      recover: (value) => foreignHello(value, services.protocol),
       answer: async (message, bytes) => {
         const answer = await session.answer(message, bytes);
         if (session.welcomed) this.#welcomed();

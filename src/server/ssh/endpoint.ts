@@ -103,7 +103,7 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
     const open = [...live];
     for (const connection of open) connection.destroy();
-    await Promise.all(open.map((connection) => connection.closed));
+    await Promise.race([Promise.all(open.map((connection) => connection.closed)), after(CLOSE_MS)]);
     await stopped;
   };
   let closing: Promise<void> | null = null;
@@ -114,6 +114,13 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     sessions: () => registry.sessions(),
     close: () => (closing ??= close()),
   };
+}
+
+/** A disk that hangs must not keep the server from ending. */
+const CLOSE_MS = 5_000;
+
+async function after(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 }
 
 async function listen(server: NetServer, at: { host: string; port: number }): Promise<void> {
