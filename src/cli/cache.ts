@@ -32,8 +32,8 @@ export function cacheCommand(context: CliContext): Command {
   return command;
 }
 
-function list({ stored }: CacheParts, context: CliContext, json: boolean): void {
-  const all = stored();
+function list(parts: CacheParts, context: CliContext, json: boolean): void {
+  const all = parts.stored();
   if (json) return printJson(context, { stored: all });
   const rows = all.map(({ kind, name, key, sizeBytes, lastUsed, inUse }) => [
     kind,
@@ -71,8 +71,8 @@ async function clear({ trimmer, trash }: CacheParts, context: CliContext, json: 
   context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
 }
 
-function verify({ faults }: CacheParts, context: CliContext, json: boolean): void {
-  const found = faults();
+function verify(parts: CacheParts, context: CliContext, json: boolean): void {
+  const found = parts.faults();
   if (found.length > 0) context.exitCode = ERRORS['io-error'].exit;
   if (json) return printJson(context, { faults: found });
   context.stdout(found.length > 0 ? found.map((line) => `${line}\n`).join('') : 'no faults\n');

@@ -30,7 +30,9 @@ async function storm(kind: 'kernel' | 'timed', seconds: number, own: readonly st
   let next = 0;
   const start = (): void => {
     const name = `p${next++}`;
-    const [program = process.execPath, ...args] = [...own, process.execPath, stormer, root, kind, name];
+    const [program = process.execPath, ...before] = own;
+    if (own.length > 0) before.push(process.execPath);
+    const args = [...before, stormer, root, kind, name];
     running.set(name, spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }));
   };
   const kill = async (name: string, child: ChildProcess): Promise<void> => {

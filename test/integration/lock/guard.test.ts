@@ -20,8 +20,10 @@ class Holder {
   readonly #lines: Interface;
 
   constructor(dir: string, mode: Mode, own: readonly string[] = []) {
-    const [program = '', ...args] = [...own, process.execPath, `${dist}/lock-holder.js`, dir, 'a', mode];
-    this.child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const args = [`${dist}/lock-holder.js`, dir, 'a', mode];
+    const [program = process.execPath, ...before] = own;
+    if (own.length > 0) before.push(process.execPath);
+    this.child = spawn(program, [...before, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
     if (!this.child.stdout) throw new Error('no pipe');
     this.#lines = createInterface({ input: this.child.stdout });
     cleanup.defer(() => this.kill());
@@ -53,8 +55,8 @@ async function holder(dir: string, mode: Mode, own: readonly string[] = []): Pro
   return made;
 }
 
-async function thread(dir: string, mode: Mode, then: string): Promise<{ worker: Worker; first: string }> {
-  const worker = new Worker(`${dist}/lock-thread.js`, { workerData: { dir, name: 'a', mode, then } });
+async function thread(dir: string, mode: Mode, next: string): Promise<{ worker: Worker; first: string }> {
+  const worker = new Worker(`${dist}/lock-thread.js`, { workerData: { dir, name: 'a', mode, next } });
   worker.on('error', () => {});
   cleanup.defer(async () => void (await worker.terminate()));
   const [first] = (await once(worker, 'message')) as [string];

@@ -2,14 +2,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Guards } from '../../../src/shared/lock/guard.ts';
 
-const { dir, name, mode, then } = workerData as {
+const { dir, name, mode, next } = workerData as {
   dir: string;
   name: string;
   mode: 'shared' | 'exclusive';
-  then: 'hold' | 'throw' | 'exit' | 'wait';
+  next: 'hold' | 'throw' | 'exit' | 'wait';
 };
 const guards = new Guards(dir);
-if (then === 'wait') {
+if (next === 'wait') {
   parentPort?.postMessage('waiting');
   await guards[mode](name);
   parentPort?.postMessage('granted');
@@ -17,7 +17,7 @@ if (then === 'wait') {
   const guard = guards.try(name, mode);
   parentPort?.postMessage(guard ? 'granted' : 'refused');
   parentPort?.on('message', () => {
-    if (then === 'throw') throw new Error('as the test wants');
-    if (then === 'exit') process.exit(3);
+    if (next === 'throw') throw new Error('as the test wants');
+    if (next === 'exit') process.exit(3);
   });
 }
