@@ -65,7 +65,7 @@ test('a peer that asks and takes no answers is cut off', async () => {
     for (let at = 0; at < 20_000 && !peer.socket.destroyed; at++) protocol.ping();
   }, 5);
   cleanup.defer(() => clearInterval(asking));
-  await until('it is cut off', () => rig.notes.includes('the peer asks, and takes no answers'));
+  await until('it is cut off', () => rig.notes.includes('the peer asks, and takes no answers'), 50_000);
   expect(await rig.connect()).toBeDefined();
 });
 

@@ -6,7 +6,8 @@ import { ChannelWire } from './channel-wire.ts';
 import { Conversation } from './conversation.ts';
 import { foreignHello } from './foreign-hello.ts';
 import type { EndpointLimits } from './limits.ts';
-import { RunnerSession, type SessionServices } from './runner-session.ts';
+import { RunnerSession } from './runner-session.ts';
+import type { SessionServices } from './services.ts';
 
 /** As pino has it: facts first. */
 export interface EndpointLog {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import ssh2 from 'ssh2';
 import { oneLine, VoleError } from '../../shared/errors.ts';
@@ -68,8 +69,7 @@ async function read(file: string): Promise<Buffer | null> {
 /** Whole and on disk before it has its name, and never over one that is there. */
 async function make(file: string): Promise<Buffer> {
   const { privateKey } = makeKeyPair('vole host key');
-  const temporary = `${file}.${process.pid}.new`;
-  await rm(temporary, { force: true });
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.new`;
   const handle = await open(temporary, 'wx', 0o600);
   try {
     await handle.writeFile(privateKey);

@@ -1,28 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { matchesRepository } from '../../shared/globs.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
+import { encodeLine } from '../../shared/protocol/codec.ts';
 import type { Hello, Lease, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
 import { agreeOnVersion } from '../../shared/protocol/versions.ts';
-import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
-import type { LeasedRun, LeaseQueue } from '../queue/queue.ts';
-import type { Store } from '../store/store.ts';
+import type { LeasedRun } from '../queue/queue.ts';
 import { plainLine } from './plain-line.ts';
-import type { Inheritance, SessionRegistry } from './registry.ts';
+import type { Inheritance } from './registry.ts';
 import { RunReports } from './run-reports.ts';
-
-/** What every session stands on. */
-export interface SessionServices {
-  readonly store: Store;
-  readonly queue: Pick<LeaseQueue, 'lease'>;
-  readonly logs: Pick<LogFiles, 'append' | 'length'>;
-  readonly artifacts: Pick<ArtifactFiles, 'append'>;
-  readonly registry: SessionRegistry;
-  readonly serverId: string;
-  readonly leaseMs: number;
-  /** The version that this server speaks. */
-  readonly protocol: number;
-  readonly now: () => number;
-  readonly limits: { readonly lineBytes: number; readonly frameBytes: number };
-}
+import type { SessionServices } from './services.ts';
 
 /** Who is at the other end. */
 export interface Peer {
@@ -32,6 +18,8 @@ export interface Peer {
   /** Ends the connection at once. */
   readonly drop: () => void;
 }
+
+const REFUSED: RunOutcome = { result: 'refused', reason: 'bad-job', detail: '', steps: [], durationMs: 0 };
 
 export interface Answer {
   readonly reply: ServerMessage;
@@ -144,6 +132,8 @@ export class RunnerSession {
         return last({ type: 'refused', code: 'repos', why });
       }
     }
+    // A connection that has closed meanwhile must not take the place of its own successor.
+    if (this.#withdrawn.signal.aborted) return last({ type: 'error', why: 'the connection has closed' });
     const { account, address } = this.#peer;
     const { type: _type, protocol: _protocol, ...facts } = hello;
     const session = { ...facts, id: this.#id, account, address, since: now() };
@@ -162,7 +152,7 @@ export class RunnerSession {
   }
 
   async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
-    const { store, queue } = this.#services;
+    const { store, queue, limits } = this.#services;
     const { account, publicKey } = this.#peer;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if ((await store.accounts.accountOf(publicKey)) !== account)
@@ -185,7 +175,14 @@ export class RunnerSession {
     }
     leased ??= await queue.lease(request);
     if (!leased) return then({ type: 'idle' });
-    return then({ type: 'job', run: leased.run, attempt: leased.attempt, spec: leased.spec });
+    const { run, attempt, spec } = leased;
+    const job = { type: 'job', run, attempt, spec } as const;
+    const length = encodeLine(job).length - 1;
+    if (length <= limits.lineBytes) return then(job);
+    // No runner could read it, so it must not go on to the next one.
+    const detail = `the job is described in ${length} bytes, and a message has at most ${limits.lineBytes}`;
+    await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
+    return then({ type: 'idle' });
   }
 }
 

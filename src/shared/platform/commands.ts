@@ -74,14 +74,14 @@ export async function runCommand(
     if (stopped || result.failed) signalGroup(pgid, 'SIGKILL');
     options.onGone?.(pgid);
   }
-  const stderr = String(result.stderr ?? '');
+  const stderr = result.stderr ?? '';
   const missing =
     (result.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && pgid === undefined;
   return {
     ok: !result.failed,
     exitCode: result.exitCode ?? null,
     signal: result.signal ?? null,
-    stdout: String(result.stdout ?? ''),
+    stdout: result.stdout ?? '',
     stderr,
     missing,
     timedOut: stopped === 'timed-out',
