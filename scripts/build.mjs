@@ -1,4 +1,4 @@
-// Builds dist/: the main program, the worker thread's file and the measuring thread's file, each a
+// Builds dist/: the main program, the worker thread's file and the file thread's file, each a
 // bundle of its own, since what a thread loads is what every slot pays in memory. With --test also
 // the child programs that tests start as processes of their own.
 import { existsSync, readdirSync } from 'node:fs';
@@ -46,7 +46,7 @@ async function bundle(input, name, emptyOutDir = false) {
 await bundle('src/main.ts', 'main', true);
 await bundle('src/worker/main.ts', 'worker');
 await bundle('src/worker/bench-task.ts', 'bench-task');
-await bundle('src/runner/cache/measure-thread.ts', 'measure-thread');
+await bundle('src/runner/dir/file-thread-entry.ts', 'file-thread');
 if (process.argv.includes('--test')) {
   const folder = path.join(root, 'test/support/children');
   const files = existsSync(folder) ? readdirSync(folder) : [];

@@ -1,4 +1,5 @@
 import type { Environment } from '../shared/settings/resolve.ts';
+import { readText } from './read-text.ts';
 
 /**
  * What a command may know and do of the process it runs in; tests give one of their own. The exit
@@ -21,7 +22,7 @@ export interface CliContext {
   /** For much output: resolves when it was taken, so that a slow reader slows the writer. */
   write(bytes: Uint8Array): Promise<void>;
   stderr(text: string): void;
-  /** All of standard input as text. */
+  /** All of standard input as text, at most 64 MiB of it. */
   stdin(): Promise<string>;
   /** Calls back at each signal until the returned function is called. */
   onSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH', listener: () => void): () => void;
@@ -44,7 +45,7 @@ export function processContext(): CliContext {
         process.stdout.write(bytes, () => resolve());
       }),
     stderr: (text) => void process.stderr.write(text),
-    stdin: readStdin,
+    stdin: () => readText(process.stdin, 'standard input'),
     onSignal: (signal, listener) => {
       process.on(signal, listener);
       return () => void process.off(signal, listener);
@@ -59,10 +60,4 @@ export function processContext(): CliContext {
   });
   process.stderr.on('error', () => {});
   return context;
-}
-
-async function readStdin(): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of process.stdin) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString('utf8');
 }

@@ -1,11 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { ERRORS, oneLine, VoleError } from '../shared/errors.ts';
-import { WORKFLOW_LIMITS } from '../shared/workflow/limits.ts';
 import { type Fault, faultLine, type ParsedWorkflow } from '../shared/workflow/types.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
+import { readText } from './read-text.ts';
 
 export function lintCommand(context: CliContext): Command {
   const command = new Command('lint')
@@ -30,14 +30,8 @@ export function lintCommand(context: CliContext): Command {
 
 async function textOf(file: string, context: CliContext): Promise<string> {
   if (file === '-') return context.stdin();
-  const full = path.resolve(context.cwd, file);
   try {
-    // One byte over the limit is enough for the parser to refuse it by its size.
-    const { size } = await stat(full);
-    if (size > 64 * WORKFLOW_LIMITS.fileBytes) {
-      throw new VoleError('workflow-invalid', `${file} is no workflow file: it has ${size} bytes`);
-    }
-    return await readFile(full, 'utf8');
+    return await readText(createReadStream(path.resolve(context.cwd, file)), file);
   } catch (error) {
     if (error instanceof VoleError) throw error;
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';

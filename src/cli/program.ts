@@ -1,15 +1,44 @@
 import { Command } from 'commander';
+import { benchCommand } from './bench.ts';
+import { cacheCommand } from './cache.ts';
+import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { withExamples } from './help.ts';
+import { keyCommand } from './key.ts';
 import { lintCommand } from './lint.ts';
+import { logsCommand } from './logs.ts';
+import { repoCommand } from './repo.ts';
 import { reportError, UsageError } from './report-error.ts';
+import { runCommand } from './run.ts';
+import { runnerCommand } from './runner.ts';
+import { runsCommand } from './runs.ts';
+import { secretCommand } from './secret.ts';
+import { serverCommand } from './server.ts';
+import { submitCommand } from './submit.ts';
 import { version } from './version.ts';
+import { whyCommand } from './why.ts';
 
 type MakeCommand = (context: CliContext) => Command;
 
 /** Every command, in the order of the help. Each file imports what is heavy inside its action. */
-const COMMANDS: readonly MakeCommand[] = [lintCommand, doctorCommand];
+const COMMANDS: readonly MakeCommand[] = [
+  runCommand,
+  serverCommand,
+  runnerCommand,
+  submitCommand,
+  runsCommand,
+  logsCommand,
+  cancelCommand,
+  whyCommand,
+  repoCommand,
+  keyCommand,
+  secretCommand,
+  cacheCommand,
+  lintCommand,
+  doctorCommand,
+  benchCommand,
+];
 
 /** The whole command tree; also what `docs/cli.md` is generated from. */
 export function buildProgram(context: CliContext): Command {

@@ -19,15 +19,15 @@ export function serverCommand(context: CliContext): Command {
     const { logLevel, ...settings } = readSettings('server', options, context);
     const { ownLog } = await import('./own-log.ts');
     const { startServer } = await import('../server/server.ts');
+    const { addressText } = await import('../server/web/http-endpoint.ts');
     const log = ownLog(logLevel, context);
     const stopped = new Promise<string>((resolve) => {
       context.onSignal('SIGTERM', () => resolve('SIGTERM'));
       context.onSignal('SIGINT', () => resolve('SIGINT'));
     });
-    const server = await startServer({ settings, version: version(), log });
+    const server = await startServer({ settings, version: version(), log, env: context.env });
     const { http, ssh, fingerprint } = server;
-    const sshHost = ssh.host.includes(':') ? `[${ssh.host}]` : ssh.host;
-    context.stdout(`vole server ready: ${http.url}, ssh ${sshHost}:${ssh.port}, host key ${fingerprint}\n`);
+    context.stdout(`vole server ready: ${http.url}, ssh ${addressText(ssh)}, host key ${fingerprint}\n`);
     log.info({ signal: await stopped }, 'closing');
     await server.close();
     log.info({}, 'closed');

@@ -37,8 +37,8 @@ export interface RunnerOptions {
   readonly baseEnv: Readonly<Record<string, string>>;
   /** HOME of the jobs. */
   readonly home: string;
-  /** Files of the built program: the worker thread's and the measuring thread's. */
+  /** Files of the built program: the worker thread's and the file thread's. */
   readonly workerFile: string;
-  readonly measureFile: string;
+  readonly fileThreadFile: string;
   readonly log: RunnerLog;
 }

@@ -39,7 +39,7 @@ export async function openData(dir: DataDir, events?: RunEvents): Promise<OpenDa
 }
 
 function holdDataDir(dir: DataDir): HeldGuard {
-  const guard = new Guards(dir.root).try(guardName.server(), 'exclusive');
+  const guard = new Guards(dir.locks).try(guardName.server(), 'exclusive');
   if (guard !== null) return guard;
   throw new VoleError('lock-held', `another process of vole uses the data directory ${dir.root}`);
 }

@@ -1,21 +1,23 @@
-import { oneLine } from '../shared/errors.ts';
+import { homedir } from 'node:os';
+import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
-import { openArtifactFiles } from './logs/open.ts';
+import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
-import { git } from './pipelines/git.ts';
+import { gitWith } from './pipelines/git.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
 import { openLeaseQueue } from './queue/open.ts';
-import type { Presence } from './queue/queue.ts';
+import type { LeaseQueue, Presence } from './queue/queue.ts';
 import { RunEventHub } from './queue/run-event-hub.ts';
+import { Releasers } from './releasers.ts';
 import { startSshEndpoint } from './ssh/endpoint.ts';
 import type { Store } from './store/store.ts';
 import { policyFor } from './web/access.ts';
 import { createApp } from './web/app.ts';
-import { listenHttp } from './web/http-endpoint.ts';
+import { addressText, listenFault, listenHttp, reachable } from './web/http-endpoint.ts';
 
-/** The server's own log. `facts` first, as pino has it. */
+/** The server's own log, as pino has it: facts first. */
 export interface ServerLog {
   debug(facts: object, text: string): void;
   info(facts: object, text: string): void;
@@ -27,6 +29,8 @@ export interface ServerOptions {
   readonly settings: Omit<Settings<'server'>, 'logLevel'>;
   readonly version: string;
   readonly log: ServerLog;
+  /** The environment that git finds its keys and proxies in; a plain one by default. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningServer {
@@ -39,6 +43,114 @@ export interface RunningServer {
   readonly serverId: string;
   readonly store: Store;
   readonly presence: Presence;
+  /** Calls back at each change of a run. */
+  readonly queue: Pick<LeaseQueue, 'onChange'>;
   /** Ends what was started, in reverse order, within a few seconds. Idempotent. */
   close(): Promise<void>;
+}
+
+/**
+ * Puts a server together and starts it. It may share its process with a runner (`vole run`), so it
+ * handles no signals and changes nothing of the process. Where something does not start, what had
+ * started is closed again and a `VoleError` says what.
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { log } = options;
+  const releasers = new Releasers((what, error) =>
+    log.error({ what, error: oneLine(error) }, 'could not be closed'),
+  );
+  try {
+    return await start(options, releasers);
+  } catch (error) {
+    await releasers.close();
+    throw error;
+  }
+}
+
+async function start(options: ServerOptions, releasers: Releasers): Promise<RunningServer> {
+  const { settings, version, log } = options;
+  const dir = new DataDir(settings.data);
+  const events = new RunEventHub();
+  const data = await openData(dir, events);
+  releasers.add('data directory', () => data.close());
+  const { store, secrets, serverId } = data;
+  const token = await adminTokenOf(dir);
+  const queue = await openLeaseQueue({
+    runs: store.runs,
+    events,
+    secretsFor: (repository: string) => secrets.secretsFor(repository),
+    leaseMs: settings.leaseTime,
+    maxCommands: settings.maxConcurrentCommands,
+    onFault: (error, where) => log.error({ err: error, where }, 'the queue met a fault'),
+  });
+  releasers.add('queue', () => queue.close());
+  const logs = openLogFiles(dir.logs);
+  releasers.add('logs', () => logs.close());
+  const artifacts = openArtifactFiles(dir.artifacts);
+  releasers.add('artifacts', () => artifacts.close());
+  const pipelines = new Pipelines({
+    store,
+    mirrorsDir: dir.mirrors,
+    git: gitWith(options.env ?? { HOME: homedir() }),
+  });
+  releasers.add('pipelines', () => pipelines.close());
+
+  const ssh = await startSshEndpoint({
+    ...settings.ssh,
+    hostKeyFile: dir.hostKey,
+    store,
+    queue,
+    logs,
+    artifacts,
+    serverId,
+    leaseMs: settings.leaseTime,
+    maxSessions: settings.sshMaxConnections,
+    maxSessionsPerAccount: settings.sshMaxConnectionsPerAccount,
+    log,
+  }).catch((error: unknown) => {
+    throw error instanceof VoleError ? error : listenFault('SSH', '--ssh', settings.ssh, error);
+  });
+  releasers.add('SSH endpoint', () => ssh.close());
+
+  const closing = new AbortController();
+  const app = createApp({
+    store,
+    changes: queue,
+    logs,
+    artifacts,
+    presence: ssh,
+    secrets,
+    pipelines,
+    access: policyFor(settings.http.host, token),
+    clock: systemClock,
+    closing: closing.signal,
+    onFault: (error, where) => log.error({ err: error, where }, 'a request failed'),
+  });
+  const http = await listenHttp(app, settings.http);
+  releasers.add('HTTP', async () => {
+    closing.abort();
+    await http.close();
+  });
+
+  const sshAddress = { host: ssh.host, port: ssh.port };
+  await writeServerFile(dir, {
+    http: http.url,
+    ssh: addressText(reachable(sshAddress)),
+    token,
+    fingerprint: ssh.fingerprint,
+    pid: process.pid,
+  });
+  releasers.add('server.json', () => removeServerFile(dir));
+  log.info({ version, server: serverId, http: http.url, ssh: addressText(sshAddress) }, 'listening');
+  return {
+    http: { host: http.host, port: http.port, url: http.url },
+    ssh: reachable(sshAddress),
+    fingerprint: ssh.fingerprint,
+    token,
+    serverId,
+    store,
+    presence: ssh,
+    queue,
+    close: () => releasers.close(),
+  };
 }

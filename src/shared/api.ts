@@ -102,10 +102,11 @@ export const logQuerySchema = z.object({
 export const LOG_ATTEMPT_HEADER = 'vole-attempt';
 export const LOG_NEXT_OFFSET_HEADER = 'vole-next-offset';
 
-export const artifactListSchema = z.object({
-  attempt: z.number().int(),
-  artifacts: z.array(z.object({ name: z.string(), bytes: z.number() })),
-});
+/** Those of the latest attempt. */
+export interface ApiArtifacts {
+  readonly attempt: number;
+  readonly artifacts: readonly { readonly name: string; readonly bytes: number }[];
+}
 
 export const cancelBodySchema = z.object({ why: z.string().min(1).max(200).optional() });
 export const cancelledSchema = z.object({
@@ -135,7 +136,6 @@ export const submitBodySchema = z.object({
   /** Only these jobs and what they need; empty takes all. */
   jobs: z.array(z.string().min(1).max(200)).max(500).default([]),
 });
-export type SubmitBody = z.input<typeof submitBodySchema>;
 
 export const repositorySchema = z.object({
   name: z.string(),

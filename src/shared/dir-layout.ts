@@ -28,6 +28,11 @@ export class DirLayout {
   get trash(): string {
     return path.join(this.root, 'trash');
   }
+  /** FIFOs of the steps that run, a folder a process. */
+  get fifos(): string {
+    return path.join(this.root, 'fifos');
+  }
+
   get locks(): string {
     return path.join(this.root, 'locks');
   }
@@ -77,7 +82,13 @@ export function savedCheckoutName(repository: string, trust: Trust, url: string)
 /** Guard names, by what they guard. */
 export const guardName = {
   namespace: (name: string) => `cache-${name}`,
+  /** Shared by all who read its objects, fetchers too; exclusive for who removes or repacks any. */
   savedCheckout: (name: string) => `git-${name}`,
+  /**
+   * Exclusive for a fetch, beside the shared guard of the saved checkout: a fetch only adds objects, so
+   * it must not wait for the hours-long jobs that read others.
+   */
+  fetch: (name: string) => `fetch-${name}`,
   tools: () => 'tools',
   server: () => 'server',
 };

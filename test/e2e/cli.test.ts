@@ -1,12 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Cleanup } from '../support/temp.ts';
 import { vole } from '../support/vole-process.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const bin = path.join(root, 'bin/vole.cjs');
+const cleanup = new Cleanup();
+afterEach(() => cleanup.run());
 
 describe('the built program', () => {
   it('knows its version, and where its own package is', async () => {
@@ -27,6 +31,15 @@ describe('the built program', () => {
     expect(stdout).toContain('Usage: vole');
     expect(stderr).toContain('vole.cjs');
     expect(stderr).not.toMatch(/better-sqlite3|ssh2|piscina|fs-native-extensions/);
+  });
+
+  it('says in one line that an error was not caught, and ends with 70', async () => {
+    const url = 'data:text/javascript,setTimeout(() => { throw new Error("boom") }, 200)';
+    const failed = promisify(execFile)(process.execPath, ['--import', url, bin, 'lint', '-']);
+    await expect(failed).rejects.toMatchObject({
+      code: 70,
+      stderr: 'vole: internal error: boom; run again with --verbose and report the stack\n',
+    });
   });
 
   it('ends quietly where nobody reads its output', async () => {
@@ -65,6 +78,77 @@ describe('the built program', () => {
   });
 });
 
+describe('bad input gives one line that names it', () => {
+  const runner = [
+    'runner',
+    '--server',
+    'ssh://a@127.0.0.1:1',
+    '--key',
+    'k',
+    '--host-key',
+    'SHA256:x',
+    '--dir',
+    'd',
+  ];
+
+  it.each([
+    [
+      'a flag',
+      ['--job', '2'],
+      /^vole: unknown option '--job' \(did you mean --jobs\?\); see `vole runner --help`\n$/,
+    ],
+    ['no jobs', ['--jobs', '0'], /^vole: --jobs: '0' is not allowed; use a whole number from 1 to 256\n$/],
+    ['jobs that are no number', ['--jobs', 'x'], /^vole: --jobs: 'x' is not allowed; .*\n$/],
+    [
+      'a size',
+      ['--cache-size', '10Q'],
+      /^vole: --cache-size: '10Q' is not allowed; use a size such as .*\n$/,
+    ],
+  ])('of a runner: %s', async (_, args, line) => {
+    expect(await vole([...runner, ...args])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(line),
+    });
+  });
+
+  const steps = 'steps: [{run: x}]';
+  const numbers = Array.from({ length: 300 }, (_, index) => index).join(',');
+
+  it.each([
+    ['a tab', 'jobs:\n\ta: {}\n', /^w\.yml:2:1: a tab indents this line; expected spaces\n$/],
+    [
+      'a duplicate key',
+      `jobs:\n  a: {${steps}}\n  a: {${steps}}\n`,
+      /^w\.yml:3:3: the key `a` stands here twice\n$/,
+    ],
+    [
+      'an unknown key',
+      `jobs:\n  a: {${steps}, need: b}\n`,
+      /^w\.yml:2:26: the key `need` is not known here; is `needs` meant\?\n$/,
+    ],
+    [
+      'a circle',
+      `jobs:\n  a: {${steps}, needs: b}\n  b: {${steps}, needs: a}\n`,
+      /^w\.yml:2:33: `needs` goes in a circle: `a` needs `b` needs `a`; expected an order\n$/,
+    ],
+    [
+      '300 matrix entries',
+      `jobs:\n  a: {${steps}, strategy: {matrix: {n: [${numbers}]}}}\n`,
+      /^w\.yml:2:37: `a`: 300 matrix entries; at most 256 are allowed\n$/,
+    ],
+    ['a 2 MB file', '#'.repeat(2_000_000), /^w\.yml:1:1: the file has 1\.9 MiB; at most 1 MiB are read\n$/],
+  ])('of a workflow: %s', async (_, text, line) => {
+    const cwd = cleanup.tempDir();
+    writeFileSync(path.join(cwd, 'w.yml'), text);
+    expect(await vole(['lint', 'w.yml'], { cwd })).toEqual({
+      code: 65,
+      stdout: '',
+      stderr: expect.stringMatching(line),
+    });
+  });
+});
+
 describe('vole doctor', () => {
   it('says what this host has, and nothing that the tests need is missing', async () => {
     const { code, stdout } = await vole(['doctor', '--json', '--dir', root]);
@@ -74,7 +158,14 @@ describe('vole doctor', () => {
     };
     const names = report.checks.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['Node.js', 'git', 'better-sqlite3', 'fs-native-extensions', 'cgroup v2']),
+      expect.arrayContaining([
+        'Node.js',
+        'locks',
+        'git',
+        'better-sqlite3',
+        'fs-native-extensions',
+        'cgroup v2',
+      ]),
     );
     expect(report.checks.filter(({ status }) => status === 'missing')).toEqual([]);
     expect([code, report.ok]).toEqual([0, true]);

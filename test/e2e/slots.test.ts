@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Rig } from '../support/e2e-rig.ts';
+import { until } from '../support/until.ts';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -23,13 +25,14 @@ describe('vole runner --jobs 4', () => {
     const [machine] = await rig.machines();
     expect(machine).toMatchObject({ busy: 4, slots: 4 });
     const busy = machine?.sessions.flatMap((session) => session.run?.id ?? []) ?? [];
-    expect(busy.toSorted()).toEqual(ids.slice(0, 4).toSorted());
+    expect(new Set(busy)).toEqual(new Set(ids.slice(0, 4)));
     expect((await rig.run(ids[4] ?? 0)).state).toBe('queued');
     const page = await (
       await fetch(`${rig.facts.http}/runners`, { headers: { accept: 'text/html' } })
     ).text();
     expect(page).toContain('4 of 4 busy');
 
+    await until('four threads', () => runner.stderr.match(/"msg":"on thread"/g)?.length === 4);
     const lines = runner.stderr
       .split('\n')
       .filter(Boolean)
@@ -41,7 +44,6 @@ describe('vole runner --jobs 4', () => {
     const threads = lines.flatMap((line) => (line['msg'] === 'on thread' ? [line['thread']] : []));
     expect(new Set(threads).size).toBe(4);
 
-    const { writeFileSync } = await import('node:fs');
     writeFileSync(gate, '');
     for (const id of ids) expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 1 });
   });
@@ -70,7 +72,6 @@ describe('vole runner', () => {
     const [machine] = await rig.machines();
     expect(machine?.sessions).toHaveLength(1);
     expect((await rig.run(second)).state).toBe('queued');
-    const { writeFileSync } = await import('node:fs');
     writeFileSync(gate, '');
     const [one, two] = [await rig.ended(first), await rig.ended(second)];
     expect(two.startedAtMs ?? 0).toBeGreaterThanOrEqual(one.endedAtMs ?? Infinity);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { complaintOf, git, withoutPasswords } from '../../src/server/pipelines/git.ts';
+import { complaintOf, gitWith, withoutPasswords } from '../../src/server/pipelines/git.ts';
 import { Mirror } from '../../src/server/pipelines/mirror.ts';
 import { Pipelines, type Submit } from '../../src/server/pipelines/pipelines.ts';
 import type { NewPipeline, Repository, Store } from '../../src/server/store/store.ts';
@@ -14,6 +14,9 @@ jobs:
   test: {needs: [lint], steps: [{run: "true"}], strategy: {matrix: {node: [20, 22]}}}
   docs: {steps: [{run: "true"}]}
 `;
+
+/** As a hook would have it: git must not look there. */
+const git = gitWith({ ...process.env, GIT_DIR: '/nowhere', GIT_WORK_TREE: '/nowhere' });
 
 let cleanup: Cleanup;
 let root: string;
@@ -139,6 +142,23 @@ describe('a pipeline from a commit', () => {
     expect(created.at(-1)).toMatchObject({ ref: 'refs/pull/12/head', sha, trust: 'untrusted' });
     await submit({ ref: sha });
     expect(created.at(-1)).toMatchObject({ sha, trust: 'untrusted' });
+  });
+
+  it('of what a checkout has at its detached HEAD is trusted, also where that is a shallow clone', async () => {
+    commit('.vole.yml', WORKFLOW);
+    commit('other', 'x');
+    const shallow = path.join(root, 'shallow');
+    execFileSync('git', ['clone', '-q', '--depth=1', `file://${source}`, shallow], { stdio: 'pipe' });
+    source = shallow;
+    run('config', 'user.name', 't');
+    run('config', 'user.email', 't@example.invalid');
+    run('checkout', '-q', '--detach');
+    const sha = commit('more', 'x');
+    repository = { ...repository, cloneUrl: shallow };
+    await submit({ ref: sha });
+    expect(created.at(-1)).toMatchObject({ sha, trust: 'trusted' });
+    await submit();
+    expect(created.at(-1)).toMatchObject({ ref: sha, sha, trust: 'trusted' });
   });
 
   it('of a file with faults is kept as a failed one that says where', async () => {

@@ -178,9 +178,33 @@ describe('the HTTP endpoint', () => {
   });
 
   it('has a URL by which this machine reaches it', () => {
-    expect(urlOf('0.0.0.0', 80)).toBe('http://127.0.0.1:80');
-    expect(urlOf('::', 80)).toBe('http://[::1]:80');
-    expect(urlOf('ci.example', 80)).toBe('http://ci.example:80');
+    expect(urlOf({ host: '0.0.0.0', port: 80 })).toBe('http://127.0.0.1:80');
+    expect(urlOf({ host: '::', port: 80 })).toBe('http://[::1]:80');
+    expect(urlOf({ host: 'ci.example', port: 80 })).toBe('http://ci.example:80');
+  });
+});
+
+describe('a request with a body', () => {
+  it('is bounded, also where it does not say how long it is, and may have none', async () => {
+    const { url } = await served(running());
+    const send = async (method: string, route: string, chunks: readonly string[]) => {
+      const request = http.request(`${url}${route}`, {
+        method,
+        agent: false,
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      request.on('error', () => {});
+      for (const chunk of chunks) request.write(chunk);
+      request.end();
+      const [reply] = (await once(request, 'response')) as [http.IncomingMessage];
+      reply.resume();
+      return reply.statusCode;
+    };
+    const chunk = 'x'.repeat(64 * 1024);
+    expect(await send('POST', '/api/repos', [chunk, chunk, chunk])).toBe(413);
+    expect(await send('POST', '/api/repos', ['{"name":"a/b",', '"cloneUrl":"/srv/x"}'])).toBe(201);
+    expect(await send('DELETE', '/api/repos/a/b', [])).toBe(200);
+    expect(await send('POST', '/api/runs/1/cancel', [])).toBe(200);
   });
 });
 

@@ -169,8 +169,9 @@ export class Rig {
     return lines.flatMap((record) => (record && record.stream !== 'v' ? [record.text] : [])).join('\n');
   }
 
+  /** Until a step has printed it. */
   async logHas(id: number, text: string): Promise<void> {
-    await until(`'${text}' in the log of run ${id}`, async () => (await this.rawLog(id)).includes(text));
+    await until(`'${text}' in the log of run ${id}`, async () => (await this.output(id)).includes(text));
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,10 @@ import type { ApiClient } from './api-client.ts';
 import { followRun } from './follow.ts';
 import { LogPrinter } from './log-printer.ts';
 
-const LOOK_MS = 500;
+/** Between two looks: a small pipeline is cheap to look at, and its end should not be waited for. */
+const LOOK_MS = { few: 150, many: 1_000 };
+const FEW_RUNS = 50;
+const RETRY_MS = 500;
 /** How long the server may be away while we wait. */
 const AWAY_MS = 60_000;
 
@@ -42,7 +45,9 @@ export async function waitForPipeline(
       if (failure !== null) throw failure;
       return now;
     }
-    await delay(LOOK_MS, undefined, { signal: failed.signal }).catch(() => {});
+    await delay(now.runs.length <= FEW_RUNS ? LOOK_MS.few : LOOK_MS.many, undefined, {
+      signal: failed.signal,
+    }).catch(() => {});
     if (failure !== null) throw failure;
   }
 }
@@ -55,7 +60,7 @@ async function look(client: ApiClient, id: number): Promise<ApiPipeline> {
     } catch (error) {
       const away = error instanceof VoleError && error.code === 'server-unreachable';
       if (!away || performance.now() - since > AWAY_MS) throw error;
-      await delay(LOOK_MS);
+      await delay(RETRY_MS);
     }
   }
 }

@@ -98,6 +98,14 @@ export function judgeDirectory(
   );
 }
 
+/** `excludes`: whether a second lock on one file was refused while the first was held; null where it could not be tried. */
+export function judgeLocks(excludes: boolean | null, why: string): Check {
+  const name = 'locks';
+  if (excludes) return ok(name, 'exclude each other');
+  const remedy = 'No cache is safe there: put --dir on a local disk.';
+  return missing(name, excludes === null ? why : 'two holders had one lock', remedy);
+}
+
 /** Options of the mount that a path is on: the last in `/proc/self/mountinfo` with the longest fitting prefix. */
 export function mountOptionsOf(mountinfo: string, path: string): string[] {
   let best = '';

@@ -1,16 +1,17 @@
 import { constants } from 'node:fs';
-import { access, readFile, statfs } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { oneLine } from '../../shared/errors.ts';
 import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
-import { probeCommand } from '../../shared/platform/probe-command.ts';
 import { processStat } from '../../shared/platform/processes.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { packageRoot } from '../version.ts';
 import type { Check } from './check.ts';
-import { judgeDirectory, judgeFileSystem, judgeSpace, mountOptionsOf } from './directory.ts';
+import { judgeDirectory, judgeFileSystem, judgeLocks, judgeSpace, mountOptionsOf } from './directory.ts';
 import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, judgeUser } from './host.ts';
+import { probe } from './probe.ts';
 import {
   judgeAddon,
   judgeGit,
@@ -21,7 +22,7 @@ import {
   judgeSystemd,
 } from './programs.ts';
 
-/** Looks at this host; changes nothing but an empty cgroup that it makes and removes. */
+/** Looks at this host; makes an empty cgroup and a folder with a lock file, and removes both. */
 export async function gatherChecks(settings: Settings<'doctor'>, env: Environment): Promise<Check[]> {
   return [
     ...(await programChecks()),
@@ -32,12 +33,12 @@ export async function gatherChecks(settings: Settings<'doctor'>, env: Environmen
 
 async function programChecks(): Promise<Check[]> {
   const [git, sh, bash, mkfifo, keygen, systemd, database, locks] = await Promise.all([
-    probeCommand('git', ['--version']),
-    probeCommand('sh', ['-c', 'exit 0']),
-    probeCommand('bash', ['--version']),
-    probeCommand('mkfifo', ['--version']),
-    probeCommand('ssh-keygen', ['-?']),
-    probeCommand('systemctl', ['--version']),
+    probe('git', ['--version']),
+    probe('sh', ['-c', 'exit 0']),
+    probe('bash', ['--version']),
+    probe('mkfifo', ['--version']),
+    probe('ssh-keygen', ['-?']),
+    probe('systemctl', ['--version']),
     probeAddon('new (require(process.argv[1]))(":memory:").close()', 'better-sqlite3'),
     probeAddon('require(process.argv[1])', 'fs-native-extensions'),
   ]);
@@ -60,7 +61,7 @@ async function programChecks(): Promise<Check[]> {
 
 /** In a process of its own: an addon built for another Node may take its process down. */
 function probeAddon(script: string, name: string) {
-  return probeCommand(process.execPath, ['-e', script, name], { cwd: packageRoot() });
+  return probe(process.execPath, ['-e', script, name], { cwd: packageRoot() });
 }
 
 async function hostChecks(jobs: number, env: Environment): Promise<Check[]> {
@@ -112,7 +113,27 @@ async function dirChecks({ dir, minFree }: Settings<'doctor'>): Promise<Check[]>
     judgeDirectory(dir, { exists: parent === dir, writable, parent }),
     judgeFileSystem(stats.type, mountOptionsOf(mountinfo, parent)),
     judgeSpace(space, minFree),
+    ...(writable ? [await lockCheck(parent)] : []),
   ];
+}
+
+/** Two guards on one file in a folder made for it, which is removed again. */
+async function lockCheck(parent: string): Promise<Check> {
+  let folder: string | null = null;
+  try {
+    const { Guards } = await import('../../shared/lock/guard.ts');
+    folder = await mkdtemp(path.join(parent, '.vole-doctor-'));
+    const guards = new Guards(folder);
+    const first = guards.try('doctor', 'exclusive');
+    const second = guards.try('doctor', 'shared');
+    first?.release();
+    second?.release();
+    return judgeLocks(first !== null && second === null, '');
+  } catch (error) {
+    return judgeLocks(null, oneLine(error));
+  } finally {
+    if (folder) await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** The directory, or the parent in which it would be made. */

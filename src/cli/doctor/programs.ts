@@ -1,5 +1,5 @@
-import type { Probe } from '../../shared/platform/probe-command.ts';
 import { type Check, missing, ok, warn } from './check.ts';
+import type { Probe } from './probe.ts';
 
 const OLDEST_NODE = [20, 19];
 /** `checkout.workers`, which halves the time of a large checkout, came with it. */

@@ -8,8 +8,8 @@ import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
 import { backoffMs } from '../../runner/session/reconnect.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
-import { parseServerUrl } from '../runner.ts';
 import { version } from '../version.ts';
+import { parseServerUrl } from './server-url.ts';
 
 /** Files of the built program stand beside the one that runs. */
 function builtFile(name: string): string {
@@ -31,14 +31,14 @@ export function hostFacts(
   jobs: number,
 ): Pick<
   RunnerOptions,
-  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'measureFile' | 'backoffMs' | 'connect'
+  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'fileThreadFile' | 'backoffMs' | 'connect'
 > {
   return {
     cpus: Math.max(os.availableParallelism(), jobs),
     memoryBytes: os.totalmem(),
     home: os.homedir(),
     workerFile: builtFile('worker.js'),
-    measureFile: builtFile('measure-thread.js'),
+    fileThreadFile: builtFile('file-thread.js'),
     backoffMs: (tries) => backoffMs(tries, Math.random()),
     connect,
   };

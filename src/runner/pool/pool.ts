@@ -19,6 +19,10 @@ export interface RunningTask {
  *
  * `atomics: 'disabled'`: under Piscina's default an idle thread sleeps in `Atomics.wait`, so a child
  * that outlives its task is never reaped there, and a task costs twice as much.
+ *
+ * `trackUnmanagedFds: false`: threads close descriptors that the main thread opened for them (the
+ * FIFOs of a step). Node would warn of each, and at a thread's end close numbers that by then are
+ * another thread's.
  */
 export class WorkerPool {
   readonly #pool: Piscina;
@@ -33,6 +37,7 @@ export class WorkerPool {
       concurrentTasksPerWorker: 1,
       atomics: 'disabled',
       recordTiming: false,
+      trackUnmanagedFds: false,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
     // A worker file that fails to import leaves `run()` pending for ever: only this event tells.

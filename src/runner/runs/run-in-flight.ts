@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
@@ -8,6 +7,7 @@ import type { SessionLink } from '../slots/session-link.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { type Reported, Reporter } from './reporter.ts';
 import { notAllowed, outcomeOfEnd, type Stop, type StopReason, unprepared } from './run-outcomes.ts';
+import { sizeOf } from './size-of.ts';
 import { type PortServices, WorkerPort } from './worker-port.ts';
 
 /** What a run holds on this host while it executes. */
@@ -197,8 +197,4 @@ export class RunInFlight {
     this.#port?.releaseGuards();
     await room.releaseCache();
   }
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

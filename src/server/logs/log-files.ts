@@ -11,7 +11,7 @@ export interface LogFiles {
   onGrowth(run: number, attempt: number, listener: () => void): () => void;
 }
 
-/** Artifacts: `<data>/artifacts/<run>/<attempt>/<name>`; `.part` until its digest was checked. */
+/** Artifacts: `<data>/artifacts/<run>/<attempt>/<name>`; `<name>~part` until its digest was checked. */
 export interface ArtifactFiles {
   append(
     run: number,

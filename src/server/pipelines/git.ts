@@ -1,3 +1,4 @@
+import { VoleError } from '../../shared/errors.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
 
 export interface GitReply {
@@ -28,21 +29,27 @@ const ENV = {
   LC_ALL: 'C',
 };
 
+/** Variables that git, ssh and curl find their configuration, keys and proxies by. */
+const KEPT =
+  /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|XDG_CONFIG_HOME|SSH_AUTH_SOCK|SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CAINFO|(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY)$/;
+
 /**
- * The server's own git: asks nobody for a password, runs no program that a clone URL names, and
- * knows nothing of the configuration of a repository that the server might stand in.
+ * The server's own git: asks nobody for a password, runs no program that a clone URL names, and gets
+ * of `env` only what it needs. A `GIT_DIR`, as hooks have it, would turn it to another repository.
  */
-export const git: Git = async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal }) => {
-  const result = await runCommand('git', [...SETTINGS, ...args], {
-    cwd,
-    timeoutMs,
-    maxOutputBytes: maxBytes,
-    env: ENV,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const ok = result.exitCode === 0;
-  return { ok, stdout: result.stdout, why: ok ? '' : complaintOf(result.stderr) || result.message };
-};
+export function gitWith(env: Readonly<Record<string, string | undefined>>): Git {
+  const kept = Object.entries(env).filter(
+    (entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined,
+  );
+  const whole = { PATH: '/usr/local/bin:/usr/bin:/bin', ...Object.fromEntries(kept), ...ENV };
+  return async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal }) => {
+    const options = { cwd, timeoutMs, maxOutputBytes: maxBytes, env: whole, signal };
+    const result = await runCommand('git', [...SETTINGS, ...args], options);
+    if (result.missing) throw new VoleError('missing-tool', 'git is not on this host, or not in PATH');
+    const said = result.timedOut || result.aborted ? '' : complaintOf(result.stderr);
+    return { ok: result.ok, stdout: result.stdout, why: result.ok ? '' : said || result.why };
+  };
+}
 
 /**
  * Git's own complaint: the first `fatal:` or `error:` line, else the last one. Passwords in URLs are

@@ -50,6 +50,8 @@ export class Mirror {
       '--quiet',
       '--prune',
       '--no-write-fetch-head',
+      // a clone that is shallow itself is a source as good as any
+      '--update-shallow',
       '--',
       this.#url,
       ...heads,
@@ -97,11 +99,13 @@ export class Mirror {
     return reply.ok ? reply.stdout.trim().slice(0, 200) : '';
   }
 
-  /** Whether a branch or tag of the repository holds this commit. */
+  /** Whether a branch or tag of the repository holds this commit, or its HEAD is it. */
   async isPublished(sha: string): Promise<boolean> {
     const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads', 'refs/tags'];
     const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
-    return reply.ok && reply.stdout.trim() !== '';
+    if (reply.ok && reply.stdout.trim() !== '') return true;
+    const head = await this.#remote(['ls-remote', '--', this.#url, 'HEAD']);
+    return head.ok && headOf(head.stdout) === sha;
   }
 
   /** Made beside its place and renamed, so that one that is there is whole. */
@@ -133,13 +137,17 @@ export class Mirror {
     const reply = await this.#remote(['ls-remote', '--symref', '--', this.#url, 'HEAD']);
     if (!reply.ok) throw this.#unreachable(reply.why);
     const ref = /^ref: (refs\/\S+)\tHEAD$/m.exec(reply.stdout)?.[1];
-    const sha = /^([0-9a-f]{40,64})\tHEAD$/m.exec(reply.stdout)?.[1];
-    if (sha === undefined) {
+    const sha = headOf(reply.stdout);
+    if (sha === null) {
       if (await this.#isEmpty()) throw this.#empty();
       throw new VoleError('not-found', `${this.#repository} has no default branch: name one with --ref`);
     }
-    const commit = (ref === undefined ? null : await this.#commitOf(ref)) ?? (await this.#commitOf(sha));
-    if (commit === null) throw new VoleError('not-found', `${this.#repository} has no commit at its HEAD`);
+    const commit =
+      (ref === undefined ? null : await this.#commitOf(ref)) ??
+      (await this.#commitOf(sha)) ??
+      (await this.#fetchNamed(sha))?.sha;
+    if (commit === undefined)
+      throw new VoleError('not-found', `${this.#repository} has no commit at its HEAD`);
     return { ref: ref ?? commit, sha: commit };
   }
 
@@ -160,6 +168,7 @@ export class Mirror {
       '--quiet',
       '--no-tags',
       '--no-write-fetch-head',
+      '--update-shallow',
       '--',
       this.#url,
       `+${ref}:${target}`,
@@ -187,6 +196,11 @@ export class Mirror {
     const where = withoutPasswords(this.#url);
     return new VoleError('server-unreachable', `cannot fetch ${this.#repository} from ${where}: ${why}`);
   }
+}
+
+/** The commit at HEAD in what `ls-remote` prints; null where there is none. */
+function headOf(listed: string): string | null {
+  return /^([0-9a-f]{40,64})\tHEAD$/m.exec(listed)?.[1] ?? null;
 }
 
 /** Names under which a ref may be meant, in the order tried. */

@@ -3,7 +3,8 @@ import { addKeyBodySchema, addRepositoryBodySchema, setRepositoryBodySchema } fr
 import { repositoryNameSchema } from '../../shared/api-names.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { addKey, addRepository, removeKeys, removeRepository, setRepository } from '../admin.ts';
-import { jsonBody, parsed } from './faults.ts';
+import { boundedBody, jsonBody } from './body.ts';
+import { parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
 import { keyView, repositoryView } from './views.ts';
 
@@ -86,7 +87,7 @@ function addSecretRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): 
   // the body is the value itself, byte for byte
   app.put('/api/repos/:owner/:name/secrets/:secret', async (context) => {
     const repository = repositoryName(context.req.param('owner'), context.req.param('name'));
-    const value = new Uint8Array(await context.req.arrayBuffer());
+    const value = await boundedBody(context);
     await parts.secrets.set(repository, context.req.param('secret'), value);
     return context.json({ name: context.req.param('secret') });
   });

@@ -1,16 +1,13 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { VoleError } from '../../shared/errors.ts';
 import { judge, type Need } from './access.ts';
 import { addAdminRoutes } from './admin-routes.ts';
+import { BodyTooBig } from './body.ts';
 import { faultReply, replyToError } from './faults.ts';
 import { addPageRoutes } from './page-routes.ts';
 import type { WebParts } from './parts.ts';
 import { addRunFileRoutes } from './run-file-routes.ts';
 import { addRunRoutes } from './run-routes.ts';
-
-/** Enough for a secret's 64 KiB and for the longest list of jobs. */
-const BODY_LIMIT_BYTES = 128 * 1024;
 
 /** Nothing is loaded from elsewhere and no script stands in a page: what a log says cannot become one. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -56,6 +53,7 @@ export function createApp(parts: WebParts): Hono {
   const app = new Hono();
   app.onError((error, context) => {
     if (!(error instanceof VoleError)) parts.onFault(error, `${context.req.method} ${context.req.path}`);
+    if (error instanceof BodyTooBig) return faultReply(context, error.code, error.message, 413);
     return replyToError(context, error);
   });
   app.notFound((context) => faultReply(context, 'not-found', 'there is nothing at this address'));
@@ -68,13 +66,6 @@ export function createApp(parts: WebParts): Hono {
     const reads = context.req.method === 'GET' || context.req.method === 'HEAD';
     return reads ? read(context, next) : admin(context, next);
   });
-  app.use(
-    '*',
-    bodyLimit({
-      maxSize: BODY_LIMIT_BYTES,
-      onError: (context) => faultReply(context, 'usage', 'the body is over 128 KiB', 413),
-    }),
-  );
   addRunRoutes(app, parts);
   addRunFileRoutes(app, parts);
   addAdminRoutes(app, parts, admin);

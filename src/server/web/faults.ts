@@ -49,16 +49,6 @@ export function parsed<T extends z.ZodType>(schema: T, value: unknown): z.output
   return result.data;
 }
 
-export async function jsonBody<T extends z.ZodType>(context: Context, schema: T): Promise<z.output<T>> {
-  let value: unknown;
-  try {
-    value = await context.req.json();
-  } catch (error) {
-    throw new VoleError('usage', 'the body is no JSON', { cause: error });
-  }
-  return parsed(schema, value);
-}
-
 /** A path's id; anything else is not there. */
 export function idParam(text: string | undefined, what: string): number {
   if (text === undefined || !/^[1-9]\d{0,14}$/.test(text))

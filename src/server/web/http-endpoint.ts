@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { oneLine, VoleError } from '../../shared/errors.ts';
+import type { Address } from '../../shared/settings/types.ts';
 
 export interface HttpEndpoint {
   readonly host: string;
@@ -16,13 +17,21 @@ export interface HttpEndpoint {
 const DRAIN_MS = 2_000;
 const MAX_CONNECTIONS = 2_000;
 
-/** An address that listens everywhere is reached over loopback. */
-export function urlOf(host: string, port: number): string {
-  const reach = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reach.includes(':') ? `[${reach}]` : reach}:${port}`;
+/** Where this machine reaches what listens there: on every address means on loopback too. */
+export function reachable(at: Address): Address {
+  if (at.host === '0.0.0.0') return { ...at, host: '127.0.0.1' };
+  return at.host === '::' ? { ...at, host: '::1' } : at;
 }
 
-export async function listenHttp(app: Hono, at: { host: string; port: number }): Promise<HttpEndpoint> {
+export function addressText({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+export function urlOf(at: Address): string {
+  return `http://${addressText(reachable(at))}`;
+}
+
+export async function listenHttp(app: Hono, at: Address): Promise<HttpEndpoint> {
   const server = createAdaptorServer({
     fetch: app.fetch,
     // this process is the embedder's: its globals stay as they are
@@ -40,7 +49,7 @@ export async function listenHttp(app: Hono, at: { host: string; port: number }):
   return {
     host: at.host,
     port,
-    url: urlOf(at.host, port),
+    url: urlOf({ host: at.host, port }),
     close: () => (closing ??= closeServer(server)),
   };
 }
@@ -57,13 +66,8 @@ async function closeServer(server: Server): Promise<void> {
 }
 
 /** One line for an address that cannot be listened on. */
-export function listenFault(
-  what: string,
-  flag: string,
-  at: { host: string; port: number },
-  error: unknown,
-): VoleError {
-  const address = `${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+export function listenFault(what: string, flag: string, at: Address, error: unknown): VoleError {
+  const address = addressText(at);
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new VoleError(

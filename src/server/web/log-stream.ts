@@ -59,6 +59,19 @@ export function logStream(
     wake.signal();
   };
 
+  /** At the first pull: a stream that nobody reads, as after HEAD, must hold nothing. */
+  function subscribe(): void {
+    if (endBytes !== null || releasers.length > 0 || cancelled) return;
+    releasers.push(source.logs.onGrowth(run, attempt, wake.signal));
+    releasers.push(
+      source.changes.onChange((changed) => {
+        if (changed === run) wake.signal();
+      }),
+    );
+    options.closing.addEventListener('abort', wake.signal, { once: true });
+    releasers.push(() => options.closing.removeEventListener('abort', wake.signal));
+  }
+
   async function read(): Promise<Buffer> {
     const most = endBytes === null ? CHUNK_BYTES : Math.min(CHUNK_BYTES, endBytes - offset);
     return most > 0 ? source.logs.read(run, attempt, offset, most) : Buffer.alloc(0);
@@ -85,18 +98,8 @@ export function logStream(
 
   return new ReadableStream<Uint8Array>(
     {
-      start() {
-        if (endBytes !== null) return;
-        releasers.push(source.logs.onGrowth(run, attempt, wake.signal));
-        releasers.push(
-          source.changes.onChange((changed) => {
-            if (changed === run) wake.signal();
-          }),
-        );
-        options.closing.addEventListener('abort', wake.signal, { once: true });
-        releasers.push(() => options.closing.removeEventListener('abort', wake.signal));
-      },
       async pull(controller) {
+        subscribe();
         try {
           const bytes = await next();
           if (bytes !== null && !cancelled) {

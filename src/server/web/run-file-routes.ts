@@ -1,7 +1,12 @@
-import { open } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
-import { LOG_ATTEMPT_HEADER, LOG_NEXT_OFFSET_HEADER, logQuerySchema } from '../../shared/api.ts';
+import {
+  type ApiArtifacts,
+  LOG_ATTEMPT_HEADER,
+  LOG_NEXT_OFFSET_HEADER,
+  logQuerySchema,
+} from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { faultReply, parsed } from './faults.ts';
 import { fileStream } from './file-stream.ts';
@@ -43,7 +48,8 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
   app.get('/api/runs/:id/artifacts', async (context) => {
     const run = await knownRun(parts, context.req.param('id'));
     const artifacts = run.attempt === 0 ? [] : await parts.artifacts.list(run.id, run.attempt);
-    return context.json({ attempt: run.attempt, artifacts });
+    const list: ApiArtifacts = { attempt: run.attempt, artifacts };
+    return context.json(list);
   });
 
   app.get('/api/runs/:id/artifacts/:name', async (context) => {
@@ -52,11 +58,10 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
     const known = /^[A-Za-z0-9._-]{1,100}$/.test(name) && run.attempt > 0;
     const file = known ? await parts.artifacts.path(run.id, run.attempt, name) : null;
     if (file === null) throw new VoleError('not-found', `run ${run.id} has no artifact of this name`);
-    const handle = await open(file, 'r');
-    const { size } = await handle.stat();
+    const { size } = await stat(file);
     context.header('content-type', 'application/octet-stream');
     context.header('content-length', String(size));
     context.header('content-disposition', `attachment; filename="${name}"`);
-    return context.body(fileStream(handle, breakOff(context, parts)));
+    return context.body(fileStream(file, breakOff(context, parts)));
   });
 }

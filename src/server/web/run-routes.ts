@@ -9,7 +9,8 @@ import {
 import { VoleError } from '../../shared/errors.ts';
 import { explainWait } from '../queue/explain-wait.ts';
 import type { Run } from '../store/store.ts';
-import { idParam, jsonBody, parsed } from './faults.ts';
+import { jsonBody } from './body.ts';
+import { idParam, parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
 import { machinesView, pipelineView, runDetailView, runView } from './views.ts';
 
@@ -54,8 +55,7 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
 
   app.post('/api/runs/:id/cancel', async (context) => {
     const id = idParam(context.req.param('id'), 'run');
-    const hasBody = (context.req.header('content-length') ?? '0') !== '0';
-    const body = hasBody ? await jsonBody(context, cancelBodySchema) : {};
+    const body = await jsonBody(context, cancelBodySchema);
     const state = await parts.store.runs.cancel(id, body.why ?? 'cancelled by an administrator');
     if (state === 'not-found') throw new VoleError('not-found', `no run ${id}`);
     return context.json({ state });

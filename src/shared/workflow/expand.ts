@@ -52,7 +52,7 @@ function runOf(
   facts: RunFacts,
 ): ExpandedRun {
   const fill = (text: string) => putIn(text, entry);
-  const name = (job.name === null ? key : fill(job.name)) || key;
+  const name = displayName(job, entry, key);
   const { cloneUrl: url, ref, sha } = facts;
   return {
     key,
@@ -80,6 +80,14 @@ function runOf(
       memoryBytes: job.memoryBytes,
     },
   };
+}
+
+/** As in GitHub Actions: the values follow a name that does not speak of them itself. */
+function displayName(job: WorkflowJob, entry: MatrixEntry, key: string): string {
+  if (job.name === null) return key;
+  const values = Object.values(entry);
+  if (values.length === 0 || job.name.includes('${{')) return putIn(job.name, entry) || key;
+  return `${job.name} (${values.join(', ')})`;
 }
 
 function stepOf(step: WorkflowStep, fill: (text: string) => string): ExpandedRun['spec']['steps'][number] {

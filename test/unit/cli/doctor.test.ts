@@ -3,6 +3,7 @@ import { missing, ok, warn } from '../../../src/cli/doctor/check.ts';
 import {
   judgeDirectory,
   judgeFileSystem,
+  judgeLocks,
   judgeSpace,
   mountOptionsOf,
 } from '../../../src/cli/doctor/directory.ts';
@@ -119,6 +120,12 @@ describe('the directory', () => {
       status: 'missing',
       found: '/a is not writable',
     });
+  });
+
+  it('needs locks that exclude each other', () => {
+    expect(judgeLocks(true, '').status).toBe('ok');
+    expect(judgeLocks(false, '').status).toBe('missing');
+    expect(judgeLocks(null, 'ENOLCK')).toMatchObject({ status: 'missing', found: 'ENOLCK' });
   });
 
   it('has the options of the innermost mount that it is on', () => {

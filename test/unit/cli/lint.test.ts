@@ -71,7 +71,11 @@ it('says in one line that there is no such file, or that it cannot be read', asy
   });
 });
 
-it('refuses a file of 2 MB and one that is far larger', async () => {
+it('refuses a file of 2 MB, and one that does not end', async () => {
   writeFileSync(path.join(cwd, 'big.yml'), '#'.repeat(2_000_000));
   expect((await lint(['big.yml'])).err).toBe('big.yml:1:1: the file has 1.9 MiB; at most 1 MiB are read\n');
+  expect(await lint(['/dev/zero'])).toMatchObject({
+    code: 2,
+    err: 'vole: /dev/zero has more than 64 MiB; give less\n',
+  });
 });

@@ -110,7 +110,10 @@ describe('a log that is followed', () => {
     expect(errors).toEqual([null]);
 
     const other = follow(source).reader;
+    await new Promise(setImmediate);
+    expect(source.growth.size).toBe(0); // nothing was asked for yet, as after HEAD
     const pending = other.read();
+    await new Promise(setImmediate);
     expect(source.growth.size).toBe(1);
     await other.cancel();
     await pending;

@@ -66,6 +66,16 @@ jobs:
     });
   });
 
+  it('are named by the job, with the values of the entry where the name does not speak of them', () => {
+    const named = (name: string) =>
+      runs(`jobs: {a: {name: "${name}", strategy: {matrix: {n: [1, 2]}}, steps: [{run: x}]}}`).map(
+        ({ job }) => job,
+      );
+    expect(named('tests')).toEqual(['tests (1)', 'tests (2)']);
+    expect(named('on ${{ matrix.n }}')).toEqual(['on 1', 'on 2']);
+    expect(runs('jobs: {a: {name: tests, steps: [{run: x}]}}')[0]?.job).toBe('tests');
+  });
+
   it('put a value in once: what it holds is not read again', () => {
     const text =
       'jobs: {a: {strategy: {matrix: {x: ["$&", "$1"]}}, steps: [{run: "echo \'${{ matrix.x }}\'"}]}}';

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { NamespaceKey } from '../../shared/dir-layout.ts';
+import { TRUSTS } from '../../shared/job-spec.ts';
+
+const recordSchema = z.object({
+  repository: z.string(),
+  trust: z.enum(TRUSTS),
+  image: z.string(),
+  /** Epoch ms of the last hold's begin or end. */
+  lastUsed: z.number(),
+  sizeBytes: z.number().nullable().default(null),
+  measuredAt: z.number().nullable().default(null),
+});
+export type NamespaceRecord = z.infer<typeof recordSchema>;
+
+/**
+ * The small record beside each namespace, `<name>.json`: its key in clear, when it was last used, its
+ * size when last measured. Only facts for people and for the order of eviction: nothing that must not
+ * be removed depends on it, so writers do not wait for one another.
+ */
+export class NamespaceRecords {
+  readonly #cache: string;
+
+  constructor(cache: string) {
+    this.#cache = cache;
+  }
+
+  read(name: string): NamespaceRecord | null {
+    try {
+      const parsed = recordSchema.safeParse(JSON.parse(readFileSync(this.#file(name), 'utf8')));
+      return parsed.success ? parsed.data : null;
+    } catch {
+      return null;
+    }
+  }
+
+  used(name: string, key: NamespaceKey): void {
+    const before = this.read(name);
+    this.#write(name, {
+      ...key,
+      lastUsed: Date.now(),
+      sizeBytes: before?.sizeBytes ?? null,
+      measuredAt: before?.measuredAt ?? null,
+    });
+  }
+
+  measured(name: string, sizeBytes: number, measuredAt: number): void {
+    const before = this.read(name);
+    if (before) this.#write(name, { ...before, sizeBytes, measuredAt });
+  }
+
+  /**
+   * Asked for by a job with `--no-cache`: whoever can have the namespace alone removes it. A file of its
+   * own, since a writer of the record that read it before could else take the wish back.
+   */
+  unwanted(name: string): void {
+    try {
+      writeFileSync(this.#unwantedFile(name), '');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+
+  isUnwanted(name: string): boolean {
+    return existsSync(this.#unwantedFile(name));
+  }
+
+  /** Under the exclusive guard, when the namespace has been moved away. */
+  forget(name: string): void {
+    rmSync(this.#unwantedFile(name), { force: true });
+    rmSync(this.#file(name), { force: true });
+  }
+
+  /** Names of the namespaces whose directories are there. */
+  names(): string[] {
+    return readdirSync(this.#cache, { withFileTypes: true })
+      .filter((entry) => !entry.name.endsWith('.json') && !entry.name.startsWith('.'))
+      .map((entry) => entry.name);
+  }
+
+  #unwantedFile(name: string): string {
+    return path.join(this.#cache, `.unwanted-${name}`);
+  }
+
+  #file(name: string): string {
+    return path.join(this.#cache, `${name}.json`);
+  }
+
+  /** A full disk costs a fact, not a job. */
+  #write(name: string, record: NamespaceRecord): void {
+    const temporary = path.join(this.#cache, `.${name}.${randomBytes(4).toString('hex')}`);
+    try {
+      writeFileSync(temporary, `${JSON.stringify(record)}\n`);
+      renameSync(temporary, this.#file(name));
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { guardName } from '../../shared/dir-layout.ts';
+import { runCommand } from '../../shared/platform/commands.ts';
+import type { RunnerDir } from '../dir/open-dir.ts';
+import type { Trash } from '../dir/trash.ts';
+import type { OwnersOf } from './owners-of.ts';
+
+const SUFFIX = '.git';
+/** Git's own measure for when packing is worth it (`gc.autoPackLimit`). */
+const MANY_PACKS = 50;
+/** A commit that was not fetched anew for this long is pinned no more. */
+const PIN_MS = 30 * 86_400_000;
+const MAINTENANCE_MS = 30 * 60_000;
+
+/**
+ * The saved checkouts of a directory. Removing or repacking one needs its guard alone: jobs hold it
+ * shared while their trees borrow objects, and fetchers hold it shared while they add some.
+ */
+export class SavedCheckouts {
+  readonly #dir: RunnerDir;
+  readonly #trash: Trash;
+  readonly #owners: OwnersOf;
+
+  constructor(dir: RunnerDir, trash: Trash, owners: OwnersOf) {
+    this.#dir = dir;
+    this.#trash = trash;
+    this.#owners = owners;
+  }
+
+  names(): string[] {
+    return readdirSync(this.#dir.layout.git)
+      .filter((name) => name.endsWith(SUFFIX))
+      .map((name) => name.slice(0, -SUFFIX.length));
+  }
+
+  path(name: string): string {
+    return this.#dir.layout.savedCheckout(name);
+  }
+
+  /** Marks it as used now; the directory's own time is the record. */
+  used(name: string): void {
+    try {
+      utimesSync(this.path(name), new Date(), new Date());
+    } catch {
+      // not there yet: the fetch makes it
+    }
+  }
+
+  /** Epoch ms; 0 where it is gone. */
+  lastUsed(name: string): number {
+    return statSync(this.path(name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+
+  removeIfFree(name: string): 'removed' | 'busy' {
+    return this.#alone(name, () => void this.#trash.put(this.path(name))) ? 'removed' : 'busy';
+  }
+
+  /** At a start: clears what a git that was killed left, and pins that nobody has wanted for long. */
+  tidy(): { tidied: number; busy: number } {
+    let tidied = 0;
+    const names = this.names();
+    for (const name of names) if (this.#alone(name, () => this.#clear(name))) tidied++;
+    return { tidied, busy: names.length - tidied };
+  }
+
+  /** Packs what has become many packs. Nobody fetches or reads meanwhile, and no object is dropped. */
+  async maintain(name: string, signal: AbortSignal): Promise<'maintained' | 'busy' | 'not-needed'> {
+    if (this.#packs(name) < MANY_PACKS) return 'not-needed';
+    const guard = this.#dir.guards.try(guardName.savedCheckout(name), 'exclusive');
+    if (!guard) return 'busy';
+    try {
+      if (this.#owners.ofSavedCheckout(name)) return 'busy';
+      // -a -d without pruning: every commit that a job may want is pinned by a ref under refs/vole/.
+      const git = ['-c', 'gc.auto=0', 'repack', '-q', '-a', '-d', '-k'];
+      const done = await runCommand('git', git, { cwd: this.path(name), signal, timeoutMs: MAINTENANCE_MS });
+      return done.ok ? 'maintained' : 'busy';
+    } finally {
+      guard.release();
+    }
+  }
+
+  #clear(name: string): void {
+    const root = this.path(name);
+    for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+      const base = path.basename(file);
+      const unused = base.endsWith('.lock') || base.startsWith('tmp_') || this.#isOldPin(root, file);
+      if (unused) rmSync(path.join(root, file), { force: true });
+    }
+  }
+
+  #isOldPin(root: string, file: string): boolean {
+    if (path.dirname(file) !== path.join('refs', 'vole')) return false;
+    const stat = statSync(path.join(root, file), { throwIfNoEntry: false });
+    return stat !== undefined && Date.now() - stat.mtimeMs > PIN_MS;
+  }
+
+  #alone(name: string, work: () => void): boolean {
+    const guard = this.#dir.guards.try(guardName.savedCheckout(name), 'exclusive');
+    if (!guard) return false;
+    try {
+      if (this.#owners.ofSavedCheckout(name)) return false;
+      work();
+      return true;
+    } finally {
+      guard.release();
+    }
+  }
+
+  #packs(name: string): number {
+    try {
+      const packs = readdirSync(path.join(this.path(name), 'objects', 'pack'));
+      return packs.filter((file) => file.endsWith('.pack')).length;
+    } catch {
+      return 0;
+    }
+  }
+}

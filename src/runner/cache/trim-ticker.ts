@@ -1,0 +1,76 @@
+import type { RunnerLog } from '../options.ts';
+import type { Trimmer } from './trimmer.ts';
+
+/** How often free space is looked at. */
+const LOOK_MS = 15_000;
+/** While it is too little: how soon it is looked at again. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** When a directory is trimmed: on a ticker, and at once when too little is free, which also pauses leasing. */
+export class TrimTicker {
+  readonly #trimmer: Trimmer;
+  readonly #intervalMs: number;
+  readonly #log: RunnerLog;
+  #trimTimer: NodeJS.Timeout | null = null;
+  #lookTimer: NodeJS.Timeout | null = null;
+  #trimming: Promise<unknown> | null = null;
+  #low = false;
+  #stopped = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(trimmer: Trimmer, intervalMs: number, log: RunnerLog) {
+    this.#trimmer = trimmer;
+    this.#intervalMs = intervalMs;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#trimTimer = setInterval(() => void this.#trim(), this.#intervalMs);
+    this.#trimTimer.unref();
+    this.look();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#trimTimer) clearInterval(this.#trimTimer);
+    if (this.#lookTimer) clearTimeout(this.#lookTimer);
+    this.#wake();
+  }
+
+  /** Resolves when there is room for another run, or the signal aborts. */
+  async room(signal: AbortSignal): Promise<void> {
+    while (this.#low && !this.#stopped && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+  }
+
+  /** Looks at free space now, and again later. */
+  look(): void {
+    if (this.#stopped) return;
+    if (this.#lookTimer) clearTimeout(this.#lookTimer);
+    const low = this.#trimmer.isLow();
+    if (low && !this.#low) this.#log.warn({}, 'less than --min-free is free: trimming, and leasing pauses');
+    if (!low && this.#low) this.#log.info({}, 'there is room again: leasing goes on');
+    this.#low = low;
+    if (low) void this.#trim();
+    else this.#wake();
+    this.#lookTimer = setTimeout(() => this.look(), low ? LOOK_AGAIN_MS : LOOK_MS);
+    this.#lookTimer.unref();
+  }
+
+  async #trim(): Promise<void> {
+    this.#trimming ??= this.#trimmer.trim().finally(() => {
+      this.#trimming = null;
+    });
+    await this.#trimming;
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

@@ -1,0 +1,91 @@
+import path from 'node:path';
+import { type NamespaceKey, savedCheckoutName } from '../../shared/dir-layout.ts';
+import type { JobSpec } from '../../shared/job-spec.ts';
+import type { OwnerIdentity } from '../../shared/owner-record.ts';
+import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
+import type { Namespaces } from '../cache/namespaces.ts';
+import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
+import { makeJobTree } from '../dir/job-tree.ts';
+import type { RunnerDir } from '../dir/open-dir.ts';
+import type { Trash } from '../dir/trash.ts';
+import type { RunnerOptions } from '../options.ts';
+import type { JobCgroups } from './job-cgroups.ts';
+import type { JobRoom } from './run-in-flight.ts';
+
+export interface RoomParts {
+  readonly dir: RunnerDir;
+  readonly trash: Trash;
+  readonly namespaces: Namespaces;
+  readonly saved: SavedCheckouts;
+  /** Id of the server whose run numbers these are. */
+  readonly server: string;
+  readonly options: Pick<RunnerOptions, 'noCache' | 'home'> & { endpoint: { account: string } };
+  readonly cgroups: JobCgroups;
+}
+
+/** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
+export function roomMaker(parts: RoomParts) {
+  return async (spec: JobSpec, signal: AbortSignal): Promise<JobRoom> => {
+    const { dir, trash, namespaces, saved, options } = parts;
+    const key: NamespaceKey = { repository: spec.repository, trust: spec.trust, image: spec.image ?? 'host' };
+    const namespace = await namespaces.hold(key, signal);
+    const cgroup = parts.cgroups.take();
+    try {
+      const identity = identityOf(parts, spec, namespace.name, cgroup);
+      const tree = await makeJobTree(dir, trash, identity);
+      if (identity.git) saved.used(identity.git);
+      return {
+        marker: identity.marker,
+        cgroup,
+        owner: tree.owner,
+        paths: {
+          tree: tree.path,
+          src: path.join(tree.path, 'src'),
+          tmp: path.join(tree.path, 'tmp'),
+          spool: path.join(tree.path, 'log'),
+          artifacts: path.join(tree.path, 'artifacts'),
+          cache: namespace.path,
+          git: identity.git && dir.layout.savedCheckout(identity.git),
+          home: options.home,
+        },
+        releaseCache: async () => {
+          parts.cgroups.give(cgroup);
+          namespace.release({ remove: options.noCache });
+        },
+        dispose: async () => tree.dispose(),
+      };
+    } catch (error) {
+      parts.cgroups.give(cgroup);
+      namespace.release({ remove: options.noCache });
+      throw error;
+    }
+  };
+}
+
+function identityOf(
+  parts: RoomParts,
+  spec: JobSpec,
+  namespace: string,
+  cgroup: string | null,
+): OwnerIdentity {
+  const { dir, server, options } = parts;
+  const name = `${spec.run}-${spec.attempt}.${server}`;
+  return {
+    version: 1,
+    directory: dir.id,
+    bootId: bootId(),
+    pidNamespace: pidNamespace(),
+    pid: process.pid,
+    pidStart: processStat(process.pid)?.start ?? '0',
+    run: spec.run,
+    attempt: spec.attempt,
+    server,
+    repository: spec.repository,
+    account: options.endpoint.account,
+    namespace,
+    git: spec.source && savedCheckoutName(spec.repository, spec.trust, spec.source.url),
+    cgroup,
+    marker: `${dir.id}/${name}`,
+    startedAt: Date.now(),
+  };
+}

@@ -1,0 +1,114 @@
+import path from 'node:path';
+import { ownCgroup } from '../shared/platform/cgroup.ts';
+import { FifoStock } from '../shared/platform/fifos.ts';
+import { Namespaces } from './cache/namespaces.ts';
+import { OwnersOf } from './cache/owners-of.ts';
+import { SavedCheckouts } from './cache/saved-checkouts.ts';
+import { TrimTicker } from './cache/trim-ticker.ts';
+import { Trimmer } from './cache/trimmer.ts';
+import { FileThread } from './dir/file-thread.ts';
+import { openDir } from './dir/open-dir.ts';
+import { Trash } from './dir/trash.ts';
+import type { RunnerOptions } from './options.ts';
+import { WorkerPool } from './pool/pool.ts';
+import { probe } from './probe.ts';
+import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
+import { roomMaker } from './runs/job-room.ts';
+import type { RunServices } from './runs/run-in-flight.ts';
+import { processGuardName, sweep } from './sweep/sweep.ts';
+
+/** How long a step's pipes may stay open after its process has exited. */
+const PIPE_GRACE_MS = 2_000;
+
+/** What the slots of a process share, ready for use. */
+export interface HostServices {
+  readonly runs: RunServices;
+  /** Resolves when the disk has room for another run, or the signal aborts. */
+  room(signal: AbortSignal): Promise<void>;
+  /** Looks at the disk now, for a run has just found it full. */
+  lookAtDisk(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Everything before the slots, once a process and before its first lease, in this order: the
+ * directory, the engine, what dead processes left, the saved checkouts, the caches (with
+ * `--no-cache`), and a probe of the server, which also hears of the dead processes' runs. Null where
+ * the process was told to end meanwhile. Throws a VoleError where it cannot start.
+ */
+export async function prepareHost(options: RunnerOptions, signal: AbortSignal): Promise<HostServices | null> {
+  const { log } = options;
+  const step = (name: string): void => log.debug({ step: name }, 'start-up');
+  const warn = (line: string): void => log.warn({}, line);
+
+  step('directory');
+  const dir = await openDir(options.dir);
+  const files = new FileThread(options.fileThreadFile);
+  const trash = new Trash(dir.layout.trash, files, warn);
+  const owners = new OwnersOf(dir.layout.jobs);
+  const namespaces = new Namespaces(dir, trash, owners);
+  const saved = new SavedCheckouts(dir, trash, owners);
+  const limits = { cacheSize: options.cacheSize, gitSize: options.gitSize, minFree: options.minFree };
+  const trimmer = new Trimmer({ dir, namespaces, saved, files, trash, limits, log });
+
+  // Tells every sweep that this process lives, whatever its pid means elsewhere.
+  const alive = await dir.guards.exclusive(processGuardName(options.hello.process));
+  const fifos = new FifoStock(path.join(dir.layout.fifos, options.hello.process));
+
+  step('engine'); // none is asked for: jobs run on the host
+  step('sweep');
+  const swept = await sweep(dir, trash);
+  for (const line of swept.lines) log.info({}, line);
+  step('saved checkouts');
+  log.debug(saved.tidy(), 'tidied the saved checkouts');
+  if (options.noCache) {
+    step('clear cache');
+    const cleared = trimmer.clearFree();
+    log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
+  }
+  step('probe');
+  let server: string | null = null;
+  try {
+    server = await probe(options, swept.dead, signal);
+  } finally {
+    if (server === null) {
+      alive.release();
+      await files.close();
+    }
+  }
+  if (server === null) return null;
+
+  const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
+  const pool = new WorkerPool(options.workerFile, options.jobs);
+  const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
+  ticker.start();
+  return {
+    room: (leaving) => ticker.room(leaving),
+    lookAtDisk: () => ticker.look(),
+    runs: {
+      pool,
+      guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
+      streams: () => fifos.take(),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
+      task: {
+        killGraceMs: options.killGraceMs,
+        pipeGraceMs: PIPE_GRACE_MS,
+        logLimitBytes: options.logLimitBytes,
+        artifactLimitBytes: options.artifactLimitBytes,
+        baseEnv: options.baseEnv,
+      },
+      hostJobs: options.hostJobs,
+      onThread: (spec, thread) => log.debug({ run: spec.run, attempt: spec.attempt, thread }, 'on thread'),
+      warn,
+    },
+    close: async () => {
+      ticker.stop();
+      await pool.close();
+      fifos.close();
+      cgroups.close();
+      await trash.settled();
+      await files.close();
+      alive.release();
+    },
+  };
+}

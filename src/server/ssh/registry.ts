@@ -1,0 +1,91 @@
+import type { Presence, Session } from '../queue/queue.ts';
+
+/** Leases that a replaced session may still have, which its successor now answers for. */
+export interface Inheritance {
+  /** Ids of the sessions that the leases stand on. */
+  readonly sessions: readonly string[];
+  /** Resolves when none of those sessions claims anything any more. */
+  readonly settled: Promise<unknown>;
+}
+
+export interface Registered {
+  readonly session: Omit<Session, 'run'>;
+  /** Ends its connection: another one has taken its place, and its leases with it. */
+  readonly replaced: () => Inheritance;
+}
+
+interface Entry extends Registered {
+  run: Session['run'];
+}
+
+export interface SessionCaps {
+  readonly sessions: number;
+  readonly sessionsOfAccount: number;
+}
+
+/** The sessions that have been welcomed, and what each runs. In memory: it is what is connected now. */
+export class SessionRegistry implements Presence {
+  readonly #caps: SessionCaps;
+  readonly #byId = new Map<string, Entry>();
+  readonly #bySlot = new Map<string, string>();
+  readonly #ofAccount = new Map<string, number>();
+
+  constructor(caps: SessionCaps) {
+    this.#caps = caps;
+  }
+
+  /**
+   * Takes a session in, or says why there is no place. One of the same account, machine, process and
+   * slot is replaced: it can only be what is left of a connection that the runner has given up.
+   */
+  admit(candidate: Registered): { ok: true; inherited: Inheritance | null } | { ok: false; why: string } {
+    const { session } = candidate;
+    const slot = slotKey(session);
+    const before = this.#byId.get(this.#bySlot.get(slot) ?? '');
+    if (!before) {
+      const full = this.#full(session.account);
+      if (full) return { ok: false, why: full };
+    } else this.remove(before.session.id);
+    this.#byId.set(session.id, { ...candidate, run: null });
+    this.#bySlot.set(slot, session.id);
+    this.#ofAccount.set(session.account, this.#countOf(session.account) + 1);
+    return { ok: true, inherited: before?.replaced() ?? null };
+  }
+
+  /** Idempotent. */
+  remove(id: string): void {
+    const entry = this.#byId.get(id);
+    if (!entry) return;
+    this.#byId.delete(id);
+    const slot = slotKey(entry.session);
+    if (this.#bySlot.get(slot) === id) this.#bySlot.delete(slot);
+    const left = this.#countOf(entry.session.account) - 1;
+    if (left === 0) this.#ofAccount.delete(entry.session.account);
+    else this.#ofAccount.set(entry.session.account, left);
+  }
+
+  setRun(id: string, run: Session['run']): void {
+    const entry = this.#byId.get(id);
+    if (entry) entry.run = run;
+  }
+
+  sessions(): readonly Session[] {
+    return [...this.#byId.values()].map(({ session, run }) => ({ ...session, run }));
+  }
+
+  #countOf(account: string): number {
+    return this.#ofAccount.get(account) ?? 0;
+  }
+
+  #full(account: string): string | null {
+    const { sessions, sessionsOfAccount } = this.#caps;
+    if (this.#byId.size >= sessions) return `the server has its most sessions, ${sessions}`;
+    if (this.#countOf(account) >= sessionsOfAccount)
+      return `account ${account} has its most sessions, ${sessionsOfAccount}`;
+    return null;
+  }
+}
+
+function slotKey(session: Omit<Session, 'run'>): string {
+  return JSON.stringify([session.account, session.machine, session.process, session.slot]);
+}

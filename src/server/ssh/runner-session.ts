@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { matchesRepository } from '../../shared/globs.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
+import { encodeLine } from '../../shared/protocol/codec.ts';
+import type { Hello, Lease, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
+import { agreeOnVersion } from '../../shared/protocol/versions.ts';
+import type { LeasedRun } from '../queue/queue.ts';
+import { plainLine } from './plain-line.ts';
+import type { Inheritance } from './registry.ts';
+import { RunReports } from './run-reports.ts';
+import type { SessionServices } from './services.ts';
+
+/** Who is at the other end. */
+export interface Peer {
+  readonly account: string;
+  readonly publicKey: string;
+  readonly address: string;
+  /** Ends the connection at once. */
+  readonly drop: () => void;
+}
+
+const REFUSED: RunOutcome = { result: 'refused', reason: 'bad-job', detail: '', steps: [], durationMs: 0 };
+
+export interface Answer {
+  readonly reply: ServerMessage;
+  /** The connection ends after the reply. */
+  readonly end: boolean;
+}
+
+/** What one connection's messages mean, one at a time. Knows nothing of SSH. */
+export class RunnerSession {
+  readonly #services: SessionServices;
+  readonly #peer: Peer;
+  readonly #id = randomBytes(8).toString('hex');
+  readonly #withdrawn = new AbortController();
+  readonly #reports: RunReports;
+  readonly #settled: Promise<void>;
+  #settle: () => void = () => {};
+  #hello: Hello | null = null;
+  /** From a half-open predecessor, until this session has made its first request. */
+  #inherited: Inheritance | null = null;
+  #isReplaced = false;
+
+  constructor(services: SessionServices, peer: Peer) {
+    this.#services = services;
+    this.#peer = peer;
+    this.#reports = new RunReports(services, peer.account, this.#id);
+    this.#settled = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  get welcomed(): boolean {
+    return this.#hello !== null;
+  }
+
+  async answer(message: RunnerMessage, bytes: Buffer): Promise<Answer> {
+    if (message.type === 'hello') return await this.#greet(message);
+    const hello = this.#hello;
+    if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
+    if (message.type === 'lease') return await this.#lease(message, hello);
+    const answer = await this.#report(message, bytes);
+    await this.#giveBackInherited();
+    return answer;
+  }
+
+  async #report(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
+    switch (message.type) {
+      case 'heartbeat':
+        return then(await this.#reports.heartbeat(message));
+      case 'log':
+        return then(await this.#reports.log(message, bytes));
+      case 'artifact':
+        return then(await this.#reports.artifact(message, bytes));
+      case 'record':
+        return then(await this.#reports.record(message));
+      case 'bye':
+        return last({ type: 'ok' });
+      default:
+        return message satisfies never;
+    }
+  }
+
+  /** A waiting lease is answered with `idle`. Idempotent. */
+  withdraw(): void {
+    this.#withdrawn.abort();
+  }
+
+  /** Call once nothing is being answered any more: a lease that was never accepted is given back. */
+  async ended(): Promise<void> {
+    this.#services.registry.remove(this.#id);
+    this.#settle();
+    if (this.#isReplaced) return;
+    if (this.#hello) await this.#services.store.runs.sessionEnded(this.#id);
+    await this.#giveBackInherited();
+  }
+
+  /**
+   * The successor says whether it still wants what was leased here, by repeating the key: given back
+   * at once, the run would go to whoever waits, and be leased anew under another attempt.
+   */
+  #replaced(): Inheritance {
+    const inherited = this.#inherited;
+    this.#inherited = null;
+    this.#isReplaced = true;
+    this.#peer.drop();
+    return {
+      sessions: [...(inherited?.sessions ?? []), this.#id],
+      settled: Promise.all([inherited?.settled, this.#settled]),
+    };
+  }
+
+  /** A lease whose key was repeated stands on this session by now, and stays. */
+  async #giveBackInherited(): Promise<void> {
+    const inherited = this.#inherited;
+    if (!inherited) return;
+    this.#inherited = null;
+    await inherited.settled;
+    for (const session of inherited.sessions) await this.#services.store.runs.sessionEnded(session);
+  }
+
+  async #greet(hello: Hello): Promise<Answer> {
+    if (this.#hello) return last({ type: 'error', why: "a session says 'hello' once" });
+    const { protocol, registry, serverId, leaseMs, store, now, limits } = this.#services;
+    const version = agreeOnVersion(protocol, hello.protocol);
+    if (!version.ok) return last({ type: 'refused', code: 'protocol', why: version.why });
+    if (hello.repos.length > 0) {
+      const known = await store.repositories.list();
+      if (!known.some(({ name }) => matchesRepository(hello.repos, name))) {
+        const filter = plainLine(hello.repos.join(','), 200);
+        const why = `no registered repository matches --repos ${filter}`;
+        return last({ type: 'refused', code: 'repos', why });
+      }
+    }
+    // A connection that has closed meanwhile must not take the place of its own successor.
+    if (this.#withdrawn.signal.aborted) return last({ type: 'error', why: 'the connection has closed' });
+    const { account, address } = this.#peer;
+    const { type: _type, protocol: _protocol, ...facts } = hello;
+    const session = { ...facts, id: this.#id, account, address, since: now() };
+    const admitted = registry.admit({ session, replaced: () => this.#replaced() });
+    if (!admitted.ok) return last({ type: 'busy', why: admitted.why });
+    this.#hello = hello;
+    this.#inherited = admitted.inherited;
+    return then({
+      type: 'welcome',
+      session: this.#id,
+      server: serverId,
+      protocol: version.protocol,
+      leaseSeconds: leaseMs / 1000,
+      limits: { lineBytes: limits.lineBytes, frameBytes: limits.frameBytes },
+    });
+  }
+
+  async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
+    const { store, queue, limits } = this.#services;
+    const { account, publicKey } = this.#peer;
+    // A key that was removed takes no more work; what its sessions have in hand they may finish.
+    if ((await store.accounts.accountOf(publicKey)) !== account)
+      return last({ type: 'error', why: `the key is no longer one of account ${account}` });
+    const request = {
+      session: { id: this.#id, account, machine: hello.machine, labels: hello.labels, repos: hello.repos },
+      key: message.key,
+      freeCpus: message.freeCpus,
+      freeMemoryBytes: message.freeMemoryBytes,
+      waitMs: message.waitSeconds * 1000,
+      signal: this.#withdrawn.signal,
+    };
+    let leased: LeasedRun | null = null;
+    if (this.#inherited) {
+      // Without waiting first: what is not wanted again must not be held back while this lease waits,
+      // and the predecessor must not claim with the same key behind our back.
+      await this.#inherited.settled;
+      leased = await queue.lease({ ...request, waitMs: 0 });
+      await this.#giveBackInherited();
+    }
+    leased ??= await queue.lease(request);
+    if (!leased) return then({ type: 'idle' });
+    const { run, attempt, spec } = leased;
+    const job = { type: 'job', run, attempt, spec } as const;
+    const length = encodeLine(job).length - 1;
+    if (length <= limits.lineBytes) return then(job);
+    // No runner could read it, so it must not go on to the next one.
+    const detail = `the job is described in ${length} bytes, and a message has at most ${limits.lineBytes}`;
+    await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
+    return then({ type: 'idle' });
+  }
+}
+
+function then(reply: ServerMessage): Answer {
+  return { reply, end: false };
+}
+
+function last(reply: ServerMessage): Answer {
+  return { reply, end: true };
+}

@@ -1,0 +1,37 @@
+import { createReadStream, type Stats } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Pack } from 'tar-stream';
+
+interface Look {
+  lstat(file: string): Promise<Stats>;
+  readlink(file: string): Promise<string>;
+}
+
+/** Adds files and links to an archive in order, with their modes and times, and nobody's name. */
+export async function addEntries(
+  archive: Pack,
+  root: string,
+  files: readonly string[],
+  look: Look,
+): Promise<void> {
+  for (const name of files) {
+    const file = path.join(root, name);
+    const stat = await look.lstat(file);
+    const header = { name, mode: stat.mode & 0o777, mtime: stat.mtime };
+    if (stat.isSymbolicLink()) {
+      archive.entry({ ...header, type: 'symlink', linkname: await look.readlink(file) });
+      continue;
+    }
+    if (!stat.isFile()) continue; // replaced since it was found
+    if (stat.size === 0) {
+      archive.entry({ ...header, size: 0 }, '');
+      continue;
+    }
+    // No more than the size in the header: a file that grows meanwhile would break the archive.
+    await pipeline(
+      createReadStream(file, { end: stat.size - 1 }),
+      archive.entry({ ...header, size: stat.size }),
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
+
+export interface Stop {
+  /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
+  readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
+  readonly why: string;
+}
+
+export interface StreamFds {
+  readonly stdoutRead: number;
+  readonly stdoutWrite: number;
+  readonly stderrRead: number;
+  readonly stderrWrite: number;
+}
+
+type Answer = Exclude<ToWorker, { type: 'cancel' }>;
+
+/** The worker thread's end of a run's port: what it asks of the main thread, and what it is told. */
+export class MainThread {
+  readonly #port: MessagePort;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #stopping = new AbortController();
+  readonly #whenStopped: Promise<'stopped'>;
+  #stop: Stop | null = null;
+  #nextId = 1;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    this.#whenStopped = new Promise((resolve) => {
+      this.#stopping.signal.addEventListener('abort', () => resolve('stopped'));
+    });
+    port.on('message', (message: ToWorker) => {
+      if (message.type === 'cancel') this.stop({ reason: message.reason, why: message.why });
+      else this.#waiting.get(message.id)?.(message);
+    });
+  }
+
+  /** Aborts when the run is to end early. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  get stopped(): Stop | null {
+    return this.#stop;
+  }
+
+  /** The first reason counts. */
+  stop(stop: Stop): void {
+    if (this.#stop) return;
+    this.#stop = stop;
+    this.#stopping.abort();
+  }
+
+  tell(message: FromWorker): void {
+    this.#port.postMessage(message);
+  }
+
+  /**
+   * Waits for a guard; gives the function that lets it go, or why it cannot be had. A run that is
+   * stopped waits no longer; what is granted after all is let go at once.
+   */
+  async guard(
+    name: string,
+    mode: GuardMode,
+  ): Promise<{ ok: true; done: () => void } | { ok: false; why: string }> {
+    const id = this.#nextId++;
+    const letGo = (): void => this.tell({ type: 'guard-done', id });
+    const asked = this.#ask(id, { type: 'guard', id, name, mode });
+    const answer = await Promise.race([asked, this.#whenStopped]);
+    if (answer === 'stopped') {
+      void asked.then((late) => late.type === 'granted' && letGo());
+      return { ok: false, why: 'the run was stopped while it waited for its turn' };
+    }
+    if (answer.type === 'granted') return { ok: true, done: letGo };
+    return { ok: false, why: answer.type === 'denied' ? answer.why : 'no guard' };
+  }
+
+  async streams(): Promise<{ ok: true; fds: StreamFds } | { ok: false; why: string }> {
+    const id = this.#nextId++;
+    const answer = await this.#ask(id, { type: 'streams', id });
+    if (answer.type === 'streams') return { ok: true, fds: answer };
+    return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
+  }
+
+  /** Ends the port, so that the thread may be idle again. */
+  close(): void {
+    this.#port.close();
+  }
+
+  async #ask(id: number, message: FromWorker): Promise<Answer> {
+    const answer = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    this.tell(message);
+    const got = await answer;
+    this.#waiting.delete(id);
+    return got;
+  }
+}

@@ -1,0 +1,205 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { oneLine } from '../../shared/errors.ts';
+import type { StepSpec } from '../../shared/job-spec.ts';
+import type { StepOutcome } from '../../shared/outcome.ts';
+import { spawnStep } from '../../shared/platform/step-process.ts';
+import { within } from '../../shared/within.ts';
+import type { WorkerTask } from '../../shared/worker-messages.ts';
+import type { RunLog } from '../log/run-log.ts';
+import type { StreamLog } from '../log/stream-log.ts';
+import type { MainThread, Stop } from '../port.ts';
+import { StepProcesses } from './leftovers.ts';
+import { stepEnvironment } from './step-env.ts';
+import { notStarted, resultOfExit } from './step-result.ts';
+
+/** After everything was killed: how long a pipe may still be open before it is closed from our side. */
+const DRAIN_MS = 1_000;
+
+type Ended = Omit<StepOutcome, 'name' | 'durationMs'>;
+
+/** Runs one step from its script file to the end of its last process. Never rejects. */
+export async function runStep(
+  task: WorkerTask,
+  main: MainThread,
+  log: RunLog,
+  step: StepSpec,
+  number: number,
+): Promise<StepOutcome> {
+  const start = performance.now();
+  main.tell({ type: 'step-started', step: number, name: step.name });
+  const ended = await attempt(task, main, log, step, number);
+  const outcome = { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
+  main.tell({ type: 'step-ended', step: number, outcome });
+  return outcome;
+}
+
+async function attempt(
+  task: WorkerTask,
+  main: MainThread,
+  log: RunLog,
+  step: StepSpec,
+  number: number,
+): Promise<Ended> {
+  const cwd = workingDirectory(task.paths.src, step.workingDirectory);
+  if (!cwd.ok) return notStarted('spawn', cwd.why);
+  let script: string;
+  try {
+    script = writeScript(task.paths.tree, number, step.run);
+  } catch (error) {
+    return notStarted(
+      (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
+      oneLine(error),
+    );
+  }
+  const streams = await main.streams();
+  if (!streams.ok) return notStarted('host', streams.why);
+  const { fds } = streams;
+  const outputs = [
+    new Output(fds.stdoutRead, log, log.stream(number, 'o')),
+    new Output(fds.stderrRead, log, log.stream(number, 'e')),
+  ] as const;
+  const spawned = await spawnStep({
+    ...shellCommand(step.shell, script),
+    cwd: cwd.path,
+    env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
+    stdoutFd: fds.stdoutWrite,
+    stderrFd: fds.stderrWrite,
+  });
+  if (!spawned.ok) {
+    for (const output of outputs) output.destroy();
+    return notStarted('spawn', spawned.why);
+  }
+  main.tell({ type: 'process', pgid: spawned.pgid, what: step.name });
+  const processes = new StepProcesses(spawned.pgid, task.cgroup, task.marker);
+  const stopper = new Stopper(main, processes, step.timeoutMs, task.killGraceMs);
+  const exit = await spawned.exited;
+  const closed = Promise.all(outputs.map((output) => output.closed));
+  await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
+  for (const line of await processes.endLeftovers()) log.say(number, line);
+  await within(closed, DRAIN_MS);
+  for (const output of outputs) output.destroy();
+  const stop = stopper.end();
+  main.tell({ type: 'process-gone', pgid: spawned.pgid });
+  return resultOfExit(exit, stop, outputs[1].lastLine);
+}
+
+/** A step's working directory, which may not leave the workspace, through links neither. */
+function workingDirectory(
+  src: string,
+  relative: string,
+): { ok: true; path: string } | { ok: false; why: string } {
+  const wanted = path.resolve(src, relative);
+  const inside = (folder: string, base: string): boolean => folder === base || folder.startsWith(`${base}/`);
+  if (!inside(wanted, src)) return { ok: false, why: `working-directory ${relative} leaves the workspace` };
+  if (wanted === src) return { ok: true, path: src };
+  try {
+    const real = realpathSync(wanted);
+    if (inside(real, realpathSync(src))) return { ok: true, path: wanted };
+    return { ok: false, why: `working-directory ${relative} leaves the workspace through a link` };
+  } catch {
+    return { ok: false, why: `working-directory ${relative} is not there` };
+  }
+}
+
+function writeScript(tree: string, number: number, script: string): string {
+  const folder = path.join(tree, 'steps');
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `${number}.sh`);
+  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`);
+  return file;
+}
+
+/** `sh -e`, or bash as GitHub Actions runs it. */
+function shellCommand(shell: StepSpec['shell'], script: string): { file: string; args: string[] } {
+  if (shell === 'sh') return { file: '/bin/sh', args: ['-e', script] };
+  return { file: 'bash', args: ['--noprofile', '--norc', '-eo', 'pipefail', script] };
+}
+
+/** One end of a step's output, read through a descriptor that the main thread opened. */
+class Output {
+  readonly #socket: net.Socket;
+  readonly #stream: StreamLog;
+  readonly #log: RunLog;
+  readonly closed: Promise<void>;
+  #ended = false;
+
+  constructor(fd: number, log: RunLog, stream: StreamLog) {
+    this.#socket = new net.Socket({ fd, readable: true, writable: false });
+    this.#stream = stream;
+    this.#log = log;
+    this.#socket.on('data', (bytes) => {
+      stream.push(bytes);
+      log.flushSoon();
+    });
+    this.#socket.on('error', () => {}); // close follows
+    this.closed = new Promise((resolve) => {
+      this.#socket.once('close', () => {
+        this.#end();
+        resolve();
+      });
+    });
+  }
+
+  get lastLine(): string {
+    return this.#stream.lastLine;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stream.end();
+    this.#log.flushSoon();
+  }
+}
+
+/** Ends a step early: TERM to its group when the run is stopped or the step is out of time, KILL after the grace. */
+class Stopper {
+  /** Resolves when KILL was sent: what keeps a pipe open then is not worth its grace. */
+  readonly killed: Promise<void>;
+  readonly #main: MainThread;
+  readonly #onStopped: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  #stop: Stop | null = null;
+
+  constructor(main: MainThread, processes: StepProcesses, timeoutMs: number | null, graceMs: number) {
+    let sentKill = (): void => {};
+    this.killed = new Promise((resolve) => {
+      sentKill = resolve;
+    });
+    const begin = (stop: Stop): void => {
+      if (this.#stop) return;
+      this.#stop = stop;
+      processes.terminate();
+      this.#grace = setTimeout(() => {
+        processes.kill();
+        sentKill();
+      }, graceMs);
+    };
+    this.#main = main;
+    this.#onStopped = () => {
+      if (main.stopped) begin(main.stopped);
+    };
+    main.stopping.addEventListener('abort', this.#onStopped);
+    this.#onStopped();
+    if (timeoutMs !== null) {
+      const why = `the step is over its ${timeoutMs / 60_000} minutes`;
+      this.#timer = setTimeout(() => begin({ reason: 'timeout', why }), timeoutMs);
+    }
+  }
+
+  /** Why the step was ended, or null. */
+  end(): Stop | null {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#grace);
+    this.#main.stopping.removeEventListener('abort', this.#onStopped);
+    return this.#stop;
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { leaseRequest, SshRig } from '../support/ssh-rig.ts';
+import { outcome } from '../support/store-rig.ts';
+import { Cleanup } from '../support/temp.ts';
+import { until } from '../support/until.ts';
+
+let cleanup: Cleanup;
+let rig: SshRig;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await SshRig.open(cleanup);
+  await rig.start();
+});
+afterEach(() => cleanup.run());
+
+test('a session leases a run, accepts it, sends its log and its record', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  expect(session.welcome).toMatchObject({ server: '0123abcd', protocol: 2, leaseSeconds: 60 });
+  const job = await session.lease(leaseRequest());
+  expect(job).toMatchObject({ type: 'job', run, attempt: 1 });
+  expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok' });
+  expect(rig.server.sessions()).toMatchObject([{ account: 'build1', slot: 0, run: { id: run, attempt: 1 } }]);
+  expect(await session.log(run, 1, 0, Buffer.from('0 1 o hello\n'))).toEqual({ type: 'ok', offset: 12 });
+  expect(await session.record(run, 1, outcome('passed'), 12)).toEqual({ type: 'ok' });
+  expect(await rig.run(run)).toMatchObject({ state: 'passed', logLength: 12 });
+  expect(rig.server.sessions()).toMatchObject([{ run: null }]);
+  await session.close();
+  expect((await session.closed).reason).toBe('closed');
+  await until('the session is gone', () => rig.server.sessions().length === 0);
+});
+
+test('log frames that follow one another are answered in order, and the file is whole', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  const frames = Array.from({ length: 40 }, (_, at) => Buffer.alloc(256 * 1024, at));
+  const replies = await Promise.all(frames.map((frame, at) => session.log(run, 1, at * frame.length, frame)));
+  expect(replies.map((reply) => (reply.type === 'ok' ? reply.offset : reply))).toEqual(
+    frames.map((frame, at) => (at + 1) * frame.length),
+  );
+  const onDisk = readFileSync(path.join(rig.dir, 'logs', String(run), '1.log'));
+  expect(onDisk.equals(Buffer.concat(frames))).toBe(true);
+});
+
+test('a log frame at a wrong offset writes nothing and brings the right one', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.log(run, 1, 0, Buffer.from('abc'));
+  expect(await session.log(run, 1, 5, Buffer.from('x'))).toEqual({ type: 'ok', offset: 3 });
+  expect(await session.log(run, 1, 1, Buffer.from('x'))).toEqual({ type: 'ok', offset: 3 });
+  expect(await session.log(run, 1, 0, Buffer.alloc(0))).toEqual({ type: 'ok', offset: 3 });
+});
+
+test('a record whose log is incomplete brings the offset and does not end the run', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.log(run, 1, 0, Buffer.from('abc'));
+  expect(await session.record(run, 1, outcome('passed'), 5)).toEqual({ type: 'ok', offset: 3 });
+  expect((await rig.run(run)).state).toBe('running');
+  await session.log(run, 1, 3, Buffer.from('de'));
+  expect(await session.record(run, 1, outcome('passed'), 5)).toEqual({ type: 'ok' });
+  expect((await rig.run(run)).state).toBe('passed');
+});
+
+test('a cancel comes with the replies to heartbeats and log frames', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await rig.store.runs.cancel(run, 'by me');
+  expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok', cancel: 'by me' });
+  expect(await session.log(run, 1, 0, Buffer.from('a'))).toEqual({ type: 'ok', offset: 1, cancel: 'by me' });
+});
+
+test('artifacts come in parts and are seen once their digest was checked', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  const bytes = Buffer.from('0123456789');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const part = { name: 'out.tar', offset: 0, bytes: bytes.subarray(0, 4), last: false, sha256: null };
+  expect(await session.artifact(run, 1, part)).toEqual({ type: 'ok', offset: 4 });
+  expect(await rig.artifacts.list(run, 1)).toEqual([]);
+  const rest = { name: 'out.tar', offset: 4, bytes: bytes.subarray(4), last: true, sha256 };
+  expect(await session.artifact(run, 1, rest)).toEqual({ type: 'ok', offset: 10 });
+  expect(await rig.artifacts.list(run, 1)).toEqual([{ name: 'out.tar', bytes: 10 }]);
+  // Its reply was lost: the same again.
+  expect(await session.artifact(run, 1, rest)).toEqual({ type: 'ok', offset: 10 });
+});
+
+test('a lease waits until a run comes, and a session that goes withdraws it', async () => {
+  const [first, second] = [await rig.connect({ slot: 0 }), await rig.connect({ slot: 1 })];
+  const gone = first.lease(leaseRequest(30));
+  await until('it waits', () => rig.waiting === 1);
+  first.destroy();
+  expect(await gone).toMatchObject({ type: 'disconnected', disconnect: { reason: 'closed' } });
+  await until('it is withdrawn', () => rig.waiting === 0);
+  const lease = second.lease(leaseRequest(30));
+  await until('it waits', () => rig.waiting === 1);
+  const run = await rig.add();
+  expect(await lease).toMatchObject({ type: 'job', run });
+});
+
+test('a session that ends before it has accepted gives the run back at once', async () => {
+  const run = await rig.add();
+  const first = await rig.connect({ slot: 0 });
+  expect(await first.lease(leaseRequest())).toMatchObject({ type: 'job', run, attempt: 1 });
+  const waiting = (await rig.connect({ slot: 1 })).lease(leaseRequest(30));
+  first.destroy();
+  expect(await waiting).toMatchObject({ type: 'job', run, attempt: 2 });
+});
