@@ -25,7 +25,6 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #log: RunnerLog;
   #state: LifecycleState = INITIAL;
-  #host: HostServices | null = null;
   #slots: Slot[] = [];
   #timer: NodeJS.Timeout | null = null;
   #runs = 0;
@@ -42,7 +41,6 @@ export class Runner {
   async run(onReady: () => void): Promise<RunnerEnd> {
     const host = await prepareHost(this.#options, this.#starting.signal);
     if (!host) return this.#end(); // told to end while starting up
-    this.#host = host;
     try {
       this.#slots = this.#makeSlots(host, onReady);
       if (this.#state.mode !== 'running') this.#follow(INITIAL);

@@ -12,6 +12,7 @@ import { Trash } from './dir/trash.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
 import { probe } from './probe.ts';
+import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
 import type { RunServices } from './runs/run-in-flight.ts';
 import { processGuardName, sweep } from './sweep/sweep.ts';
@@ -77,6 +78,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   }
   if (server === null) return null;
 
+  const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
@@ -87,7 +89,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       pool,
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroupParent: ownCgroup() }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -103,6 +105,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       ticker.stop();
       await pool.close();
       fifos.close();
+      cgroups.close();
       await trash.settled();
       await files.close();
       alive.release();

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { oneLine } from '../shared/errors.ts';
+import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
@@ -85,7 +85,9 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('queue', () => queue.close());
   const logs = openLogFiles(dir.logs);
+  releasers.add('logs', () => logs.close());
   const artifacts = openArtifactFiles(dir.artifacts);
+  releasers.add('artifacts', () => artifacts.close());
   const pipelines = new Pipelines({
     store,
     mirrorsDir: dir.mirrors,
@@ -106,7 +108,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     maxSessionsPerAccount: settings.sshMaxConnectionsPerAccount,
     log,
   }).catch((error: unknown) => {
-    throw listenFault('SSH', '--ssh', settings.ssh, error);
+    throw error instanceof VoleError ? error : listenFault('SSH', '--ssh', settings.ssh, error);
   });
   releasers.add('SSH endpoint', () => ssh.close());
 

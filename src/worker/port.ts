@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
-  /** The last two are the worker's own: the log cannot be written any more. */
+  /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
   readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
   readonly why: string;
 }

@@ -26,12 +26,8 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
       limitBytes: task.logLimitBytes,
       secrets: secretsOf(task.spec),
       startedAt: task.startedAt,
-      onSpooled: (bytes) => {
-        main.tell({ type: 'spooled', bytes });
-        // A job that nobody can follow any more is not worth its time.
-        const lost = spoolFailure(log);
-        if (lost) main.stop(lost);
-      },
+      onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+      onFailure: (error) => main.stop(spoolFailure(error)),
     });
   } catch (error) {
     main.close();
@@ -50,12 +46,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   try {
     const { failure, steps } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
-    const unmasked = outcomeOf(main.stopped, spoolFailure(log) ?? failure, steps, deciding, start);
-    const outcome = maskedOutcome(unmasked, log);
-    if (failure && failure.reason !== outcome.reason) log.say(0, failure.why);
-    if (outcome.result !== 'passed') log.say(0, `${outcome.result}: ${outcome.detail}`);
+    const outcome = (): RunOutcome =>
+      maskedOutcome(outcomeOf(main.stopped, failure, steps, deciding, start), log);
+    const { result, reason, detail } = outcome();
+    if (failure && failure.reason !== reason) log.say(0, failure.why);
+    if (result !== 'passed') log.say(0, `${result}: ${detail}`);
     const logBytes = log.close();
-    return { outcome, logBytes };
+    // Asked again: the last bytes of the log may not have found room.
+    return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
     main.close();
@@ -101,10 +99,9 @@ function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
   return { ...outcome, detail: cut(outcome.detail), steps };
 }
 
-function spoolFailure(log: RunLog): Stop | null {
-  if (!log.failure) return null;
-  const full = log.failure.code === 'ENOSPC' || log.failure.code === 'EDQUOT';
-  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(log.failure)}` };
+function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {
+  const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(error)}` };
 }
 
 function outcomeOf(

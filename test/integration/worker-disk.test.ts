@@ -57,4 +57,25 @@ describe.skipIf(disk === null)('on a full disk', () => {
     expect(ms).toBeLessThan(20_000);
     expect(logBytes).toBe(statSync(run.paths.spool).size);
   });
+
+  test('a step that would go on for ever is ended when its log cannot be written', async () => {
+    const run = rig.start(
+      { steps: ['yes "$(head -c 900 /dev/zero | tr "\\0" a)"'] },
+      {},
+      {
+        spool: path.join(disk ?? '', 'endless-log'),
+      },
+    );
+    const { outcome } = await run.ended;
+    expect(outcome).toMatchObject({ result: 'failed', reason: 'disk-full' });
+    expect(outcome.steps[0]).toMatchObject({ result: 'failed', reason: 'disk-full' });
+  });
+
+  test('a run whose last bytes of log find no room has not passed', async () => {
+    const spool = path.join(disk ?? '', 'last-bytes');
+    const run = rig.start({ steps: ['head -c 200000 /dev/zero | tr "\\0" a'] }, {}, { spool });
+    const { outcome, logBytes } = await run.ended;
+    expect(logBytes).toBe(statSync(spool).size);
+    expect(outcome).toMatchObject({ result: 'failed', reason: 'disk-full' });
+  });
 });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import net from 'node:net';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import type { Endpoint } from '../../src/runner/session/session.ts';
@@ -16,7 +15,7 @@ export class RawPeer {
   constructor(cleanup: Cleanup, endpoint: Endpoint, config: ConnectConfig = {}) {
     this.socket = net.connect({ host: endpoint.host, port: endpoint.port, noDelay: true });
     this.socket.on('error', (error) => this.errors.push(error));
-    this.closed = once(this.socket, 'close').then(() => {});
+    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
     cleanup.defer(() => void this.socket.destroy());
     this.client.on('error', (error) => this.errors.push(error));
     this.client.connect({

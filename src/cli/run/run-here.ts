@@ -40,7 +40,7 @@ export async function runHere(
     const env = { ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
     const { repository, cloneUrl, sha, note } = await findWorkspace(context.cwd, request.ref, scratch, env);
     if (note) context.stderr(`vole: ${note}\n`);
-    const server = await embeddedServer(path.join(scratch, 'data'));
+    const server = await embeddedServer(path.join(scratch, 'data'), context.env);
     try {
       await server.store.repositories.add({ name: repository, cloneUrl, maxJobs: null });
       const client = new ApiClient(async () => ({ url: server.http.url, token: server.token }));
@@ -64,7 +64,7 @@ async function runPipeline(
 ): Promise<number> {
   const { server, client, pipeline } = parts;
   const runner = new Runner(await embeddedRunner(server, settings, context, SILENT));
-  const write = request.json ? context.stderr : context.stdout;
+  const write = (text: string): void => (request.json ? context.stderr(text) : context.stdout(text));
   const lines = new LiveLines(write, context.interactive && !request.json, () => context.columns);
   const slots = new SlotLines(settings.jobs);
   const redraw = setInterval(() => lines.set(slots.lines(runner.running, Date.now())), REDRAW_MS);

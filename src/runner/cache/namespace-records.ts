@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { NamespaceKey } from '../../shared/dir-layout.ts';
@@ -11,8 +11,6 @@ const recordSchema = z.object({
   image: z.string(),
   /** Epoch ms of the last hold's begin or end. */
   lastUsed: z.number(),
-  /** Asked for by a job with `--no-cache`: whoever can have it alone removes it. */
-  removeWhenFree: z.boolean().default(false),
   sizeBytes: z.number().nullable().default(null),
   measuredAt: z.number().nullable().default(null),
 });
@@ -39,12 +37,11 @@ export class NamespaceRecords {
     }
   }
 
-  used(name: string, key: NamespaceKey, change: { removeWhenFree?: boolean } = {}): void {
+  used(name: string, key: NamespaceKey): void {
     const before = this.read(name);
     this.#write(name, {
       ...key,
       lastUsed: Date.now(),
-      removeWhenFree: change.removeWhenFree || (before?.removeWhenFree ?? false),
       sizeBytes: before?.sizeBytes ?? null,
       measuredAt: before?.measuredAt ?? null,
     });
@@ -55,7 +52,25 @@ export class NamespaceRecords {
     if (before) this.#write(name, { ...before, sizeBytes, measuredAt });
   }
 
+  /**
+   * Asked for by a job with `--no-cache`: whoever can have the namespace alone removes it. A file of its
+   * own, since a writer of the record that read it before could else take the wish back.
+   */
+  unwanted(name: string): void {
+    try {
+      writeFileSync(this.#unwantedFile(name), '');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+
+  isUnwanted(name: string): boolean {
+    return existsSync(this.#unwantedFile(name));
+  }
+
+  /** Under the exclusive guard, when the namespace has been moved away. */
   forget(name: string): void {
+    rmSync(this.#unwantedFile(name), { force: true });
     rmSync(this.#file(name), { force: true });
   }
 
@@ -64,6 +79,10 @@ export class NamespaceRecords {
     return readdirSync(this.#cache, { withFileTypes: true })
       .filter((entry) => !entry.name.endsWith('.json') && !entry.name.startsWith('.'))
       .map((entry) => entry.name);
+  }
+
+  #unwantedFile(name: string): string {
+    return path.join(this.#cache, `.unwanted-${name}`);
   }
 
   #file(name: string): string {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { guardName, type NamespaceKey, namespaceName } from '../../shared/dir-layout.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
@@ -36,15 +36,17 @@ export class Namespaces {
     const guard = await this.#dir.guards.shared(guardName.namespace(name), { signal });
     try {
       const path = this.#dir.layout.namespace(name);
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
       this.records.used(name, key);
       let held = true;
       const release = ({ remove }: { remove: boolean }): void => {
         if (!held) return;
         held = false;
-        this.records.used(name, key, { removeWhenFree: remove });
+        this.records.used(name, key);
+        // Before the release: whoever is granted it alone from then on, and so may refuse us, sees it.
+        if (remove) this.records.unwanted(name);
         guard.release();
-        if (this.records.read(name)?.removeWhenFree) this.removeIfFree(name);
+        if (this.records.isUnwanted(name)) this.removeIfFree(name);
       };
       return { name, path, release };
     } catch (error) {
@@ -55,19 +57,37 @@ export class Namespaces {
 
   /**
    * Removes a namespace that nobody uses: `busy` where it is held, or where processes of a dead runner's
-   * job may still use it. `check` looks again under the guard.
+   * job may still use it, or where it cannot be moved. `check` looks again under the guard; one that is
+   * unwanted goes whatever it says, since its last user may just have been refused because of us.
    */
   removeIfFree(name: string, check: () => boolean = () => true): 'removed' | 'busy' | 'kept' {
     const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
     if (!guard) return 'busy';
     try {
-      if (!check()) return 'kept';
+      if (!this.records.isUnwanted(name) && !check()) return 'kept';
       if (this.#owners.ofNamespace(name)) return 'busy';
-      this.#trash.put(this.#dir.layout.namespace(name));
+      if (!this.#moved(name)) return 'busy';
       this.records.forget(name);
       return 'removed';
     } finally {
       guard.release();
     }
   }
+
+  /** One that withstands must not keep a trimmer from the others. */
+  #moved(name: string): boolean {
+    try {
+      this.#trash.put(this.#dir.layout.namespace(name));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** A job may have put a link or a file in the place of its namespace: unlinked, never followed. */
+function makeFolder(folder: string): void {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat && !stat.isDirectory()) rmSync(folder, { force: true });
+  mkdirSync(folder, { recursive: true });
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
 
 const BLOCK_BYTES = 512;
 
@@ -12,7 +12,7 @@ export function measureTree(root: string): number {
   let blocks = 0;
   const pending = [root];
   for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
-    const stat = lstatSync(file, { throwIfNoEntry: false });
+    const stat = statOf(file);
     if (!stat) continue;
     if (stat.nlink > 1 && !stat.isDirectory()) {
       const inode = `${stat.dev}:${stat.ino}`;
@@ -28,4 +28,13 @@ export function measureTree(root: string): number {
     }
   }
   return blocks * BLOCK_BYTES;
+}
+
+/** Undefined for what is gone, may not be looked at, or has a path longer than the kernel takes. */
+function statOf(file: string): Stats | undefined {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }

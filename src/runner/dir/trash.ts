@@ -49,7 +49,11 @@ export class Trash {
   #delete(place: string): void {
     const work = this.#files
       .remove(place)
-      .then((left) => this.#tell(left))
+      .then(
+        (left) => this.#tell(left),
+        // The thread was ended in the middle of it: what is left here is deleted by the next start or trim.
+        () => {},
+      )
       .finally(() => this.#working.delete(work));
     this.#working.add(work);
   }

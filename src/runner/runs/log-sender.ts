@@ -3,6 +3,8 @@ import { promisify } from 'node:util';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 
+type Session = NonNullable<Awaited<ReturnType<SessionLink['session']>>>;
+
 const readAsync = promisify(read);
 
 /** Frames on their way at once: order is kept, and the next is read while the last one is synced. */
@@ -92,31 +94,22 @@ export class LogSender {
 
   /** Sends all that is there; ends early where the connection or the order of offsets was lost. */
   async #sendFrom(
-    session: NonNullable<Awaited<ReturnType<SessionLink['session']>>>,
+    session: Session,
     from: number,
   ): Promise<{ durable: number; inOrder: boolean; stale: string | null }> {
     const frameBytes = session.welcome.limits.frameBytes;
-    let offset = from;
-    let durable = from;
-    let inOrder = true;
-    let stale: string | null = null;
+    const state = { durable: from, inOrder: true, stale: null as string | null };
+    const goesOn = (): boolean => state.inOrder && state.stale === null && !this.#stopped;
     const underWay: Promise<void>[] = [];
     const spool = openSync(this.#spool, 'r');
     try {
-      while (inOrder && stale === null && !this.#stopped && offset < this.#available) {
+      for (let offset = from; goesOn() && offset < this.#available; ) {
         const buffer = Buffer.allocUnsafe(Math.min(frameBytes, this.#available - offset));
         const { bytesRead } = await readAsync(spool, buffer, 0, buffer.length, offset);
         if (bytesRead === 0) break;
         const end = offset + bytesRead;
         const reply = session.log(this.#run, this.#attempt, offset, buffer.subarray(0, bytesRead));
-        underWay.push(
-          reply.then((answer) => {
-            if (answer.type === 'stale') stale = answer.why;
-            else if (answer.type === 'disconnected' || answer.offset !== end) inOrder = false;
-            else durable = end;
-            if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
-          }),
-        );
+        underWay.push(reply.then((answer) => this.#answered(answer, end, state)));
         offset = end;
         if (underWay.length >= WINDOW) await underWay.shift();
       }
@@ -124,7 +117,18 @@ export class LogSender {
     } finally {
       closeSync(spool);
     }
-    return { durable, inOrder, stale };
+    return state;
+  }
+
+  #answered(
+    answer: Awaited<ReturnType<Session['log']>>,
+    end: number,
+    state: { durable: number; inOrder: boolean; stale: string | null },
+  ): void {
+    if (answer.type === 'stale') state.stale = answer.why;
+    else if (answer.type === 'disconnected' || answer.offset !== end) state.inOrder = false;
+    else state.durable = end;
+    if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
   }
 
   async #grownOrEnded(than: number): Promise<void> {

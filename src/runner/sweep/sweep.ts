@@ -5,11 +5,12 @@ import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
-import { killCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupsIn, killCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 import { signalProcess } from '../../shared/platform/processes.ts';
 import { NEW_PREFIX, treeGuardName } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import { cgroupName } from '../runs/job-cgroups.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
@@ -29,6 +30,8 @@ export interface Swept {
 }
 
 const GONE_MS = 10_000;
+/** What can stand in the name of a lock: anything else here was put by hand. */
+const LOCKABLE = /^[A-Za-z0-9._-]{1,150}$/;
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
 
@@ -42,6 +45,10 @@ export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
   const emptied = trash.empty();
   if (emptied > 0) lines.push(`finishing ${emptied} interrupted removals`);
   for (const name of readdirSync(dir.layout.jobs)) {
+    if (!LOCKABLE.test(name)) {
+      lines.push(`left ${name} in jobs/: no tree of vole's has such a name`);
+      continue;
+    }
     const tree = path.join(dir.layout.jobs, name);
     const guard = name.startsWith(NEW_PREFIX) ? null : dir.guards.try(treeGuardName(tree), 'exclusive');
     if (!guard && !name.startsWith(NEW_PREFIX)) continue; // its runner lives
@@ -49,6 +56,7 @@ export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
     if (found) dead.push(found);
   }
   sweepFifos(dir, trash);
+  sweepCgroups(dir);
   return { dead, lines };
 }
 
@@ -57,10 +65,25 @@ export function processGuardName(process: string): string {
   return `process-${process}`;
 }
 
+/** Empty cgroups of dead processes, made in the cgroup that this process is in too. */
+function sweepCgroups(dir: RunnerDir): void {
+  const parent = ownCgroup();
+  const prefix = cgroupName(dir.id, '');
+  for (const name of parent ? cgroupsIn(parent) : []) {
+    if (!parent || !name.startsWith(prefix)) continue;
+    const guard = dir.guards.try(processGuardName(name.slice(prefix.length)), 'exclusive');
+    if (!guard) continue;
+    for (const child of cgroupsIn(path.join(parent, name))) removeCgroup(path.join(parent, name, child));
+    removeCgroup(path.join(parent, name));
+    guard.release();
+  }
+}
+
 function sweepFifos(dir: RunnerDir, trash: Trash): void {
   const folder = dir.layout.fifos;
   if (!existsSync(folder)) return;
   for (const process of readdirSync(folder)) {
+    if (!LOCKABLE.test(process)) continue;
     const guard = dir.guards.try(processGuardName(process), 'exclusive');
     if (!guard) continue;
     trash.put(path.join(folder, process));

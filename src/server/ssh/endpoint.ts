@@ -78,7 +78,12 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     keepaliveCountMax: limits.keepaliveCount,
   });
   ssh.on('error', () => {});
-  ssh.on('connection', (connection, { ip, port }) => connections.get(`${ip}|${port}`)?.attach(connection));
+  ssh.on('connection', (connection, { ip, port }) => {
+    const known = connections.get(`${ip}|${port}`);
+    if (known) return known.attach(connection);
+    connection.on('error', () => {}); // its socket has closed meanwhile
+    return connection.end();
+  });
 
   const server = createServer({ noDelay: true }, (socket: Socket) => {
     const leave = admission.enter(socket.remoteAddress ?? '');
@@ -103,7 +108,7 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
     const open = [...live];
     for (const connection of open) connection.destroy();
-    await Promise.all(open.map((connection) => connection.closed));
+    await Promise.race([Promise.all(open.map((connection) => connection.closed)), after(CLOSE_MS)]);
     await stopped;
   };
   let closing: Promise<void> | null = null;
@@ -114,6 +119,13 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     sessions: () => registry.sessions(),
     close: () => (closing ??= close()),
   };
+}
+
+/** A disk that hangs must not keep the server from ending. */
+const CLOSE_MS = 5_000;
+
+async function after(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 }
 
 async function listen(server: NetServer, at: { host: string; port: number }): Promise<void> {

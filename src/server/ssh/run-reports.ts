@@ -1,8 +1,10 @@
 import type { RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
 import type { LeaseCheck } from '../store/store.ts';
-import type { SessionServices } from './runner-session.ts';
+import type { SessionServices } from './services.ts';
 
 type Message<T extends RunnerMessage['type']> = Extract<RunnerMessage, { type: T }>;
+
+const NOTHING = new Uint8Array();
 
 /** An artifact whose digest was wrong this often is not taken from this session again. */
 const DIGEST_TRIES = 2;
@@ -69,7 +71,9 @@ export class RunReports {
 
   async record({ run, attempt, outcome, logLength }: Message<'record'>): Promise<ServerMessage> {
     const { store, logs } = this.#services;
-    const onDisk = logLength === 0 ? 0 : await logs.length(run, attempt);
+    let onDisk = logLength === 0 ? 0 : await logs.length(run, attempt);
+    // The length that counts is the durable one, which nothing at the end asks for.
+    if (onDisk > 0) onDisk = await logs.append(run, attempt, onDisk, NOTHING);
     if (onDisk < logLength) {
       // A result whose log is incomplete would stay incomplete: the rest comes first.
       const check = await this.#renew(run, attempt);

@@ -50,9 +50,8 @@ export function sameProcessAlive(pid: number, start: string): boolean {
 
 function allProcesses(): ProcessStat[] {
   const found: ProcessStat[] = [];
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = processStat(Number(name));
+  for (const pid of allPids()) {
+    const stat = processStat(pid);
     if (stat) found.push(stat);
   }
   return found;
@@ -65,16 +64,44 @@ export function groupMembers(pgid: number): ProcessStat[] {
 
 /** Living processes whose environment, as it was at their exec, has exactly this entry. */
 export function processesWithEnv(name: string, value: string): ProcessStat[] {
-  const wanted = Buffer.from(`\0${name}=${value}\0`);
-  return allProcesses().filter((stat) => {
-    if (!isAlive(stat) || stat.pid === process.pid) return false;
+  return withEnv(allPids(), name, value);
+}
+
+/**
+ * The same, of processes that are younger than one: after a step only what it can have made is looked
+ * at, which on a busy host is a small part. Pids only grow until they wrap; then all are looked at.
+ */
+export function youngerProcessesWithEnv(thanPid: number, name: string, value: string): ProcessStat[] {
+  const wrapped = lastPid() < thanPid;
+  return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), name, value);
+}
+
+function withEnv(pids: readonly number[], name: string, value: string): ProcessStat[] {
+  const entry = `${name}=${value}\0`;
+  const found: ProcessStat[] = [];
+  for (const pid of pids) {
+    if (pid === process.pid) continue;
     try {
-      const environ = readFileSync(`/proc/${stat.pid}/environ`);
-      return Buffer.concat([Buffer.from([0]), environ, Buffer.from([0])]).includes(wanted);
+      const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
+      if (!environ.startsWith(entry) && !environ.includes(`\0${entry}`)) continue;
     } catch {
-      return false; // ended meanwhile, or another user's
+      continue; // ended meanwhile, or another user's
     }
-  });
+    const stat = processStat(pid);
+    if (stat && isAlive(stat)) found.push(stat);
+  }
+  return found;
+}
+
+function allPids(): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+/** The pid given out last in this pid namespace. */
+function lastPid(): number {
+  return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1));
 }
 
 /** Signals a group; false where nothing is left of it or it may not be signalled. */

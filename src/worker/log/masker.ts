@@ -89,6 +89,8 @@ function startsWith(text: Buffer, at: number, pattern: Buffer): boolean {
 export class Masker {
   readonly #patterns: PatternSet;
   #held = Buffer.alloc(0);
+  /** Bytes at the front of what is held that a secret before has masked already. */
+  #covered = 0;
 
   constructor(patterns: PatternSet) {
     this.#patterns = patterns;
@@ -105,21 +107,26 @@ export class Masker {
     return this.#mask(this.#held, true);
   }
 
+  /**
+   * Secrets that overlap are masked as one: the second must not be told by what the first left over.
+   * So the search goes on inside a match, and an end that is held back may be masked already in part.
+   */
   #mask(text: Buffer, ended: boolean): Buffer {
     const parts: Buffer[] = [];
-    let from = 0;
-    const openFrom = (): number => (ended ? text.length : this.#patterns.openEnd(text, from));
-    let end = openFrom();
-    for (let match = this.#patterns.find(text, from); match; match = this.#patterns.find(text, from)) {
+    const open = ended ? text.length : this.#patterns.openEnd(text, 0);
+    let told = this.#covered;
+    for (let from = 0; ; ) {
+      const match = this.#patterns.find(text, from);
       // One that is not all here yet may begin before this one, or with it and be longer.
-      if (end <= match.at) break;
-      parts.push(text.subarray(from, match.at), MASK);
-      from = match.at + match.length;
-      if (end < from) end = openFrom();
+      if (!match || match.at >= open) break;
+      if (match.at >= told) parts.push(text.subarray(told, match.at), MASK);
+      told = Math.max(told, match.at + match.length);
+      from = match.at + 1;
     }
-    parts.push(text.subarray(from, end));
+    if (open > told) parts.push(text.subarray(told, open));
+    this.#covered = Math.max(0, told - open);
     // Copied: the reader's buffer is used again.
-    this.#held = Buffer.from(text.subarray(end));
+    this.#held = Buffer.from(text.subarray(open));
     return parts.length === 1 ? (parts[0] ?? text) : Buffer.concat(parts);
   }
 }

@@ -17,8 +17,9 @@ export class RunLog {
     secrets: readonly string[];
     startedAt: number;
     onSpooled: (bytes: number) => void;
+    onFailure?: (error: NodeJS.ErrnoException) => void;
   }) {
-    this.#spool = new Spool(options.file, options.limitBytes, options.onSpooled);
+    this.#spool = new Spool(options.file, options.limitBytes, options.onSpooled, options.onFailure);
     this.#patterns = new PatternSet(secretPatterns(options.secrets));
     this.#startedAt = options.startedAt;
   }

@@ -82,7 +82,8 @@ export class StreamLog {
 
   /** The fast path: one record, straight from the read buffer into the block. */
   #copy(bytes: Buffer, from: number, end: number, prefix: Buffer): void {
-    const stop = end > from && bytes[end - 1] === 13 ? end - 1 : end;
+    let stop = end;
+    while (stop > from && bytes[stop - 1] === 13) stop--;
     const length = stop - from;
     const { block, at } = this.#spool.room(prefix.length + length + 1);
     let to = at;
@@ -131,7 +132,8 @@ export class StreamLog {
   }
 
   #record(raw: Buffer, continues: boolean): void {
-    const stop = !continues && raw.length > 0 && raw[raw.length - 1] === 13 ? raw.length - 1 : raw.length;
+    let stop = raw.length;
+    if (!continues) while (stop > 0 && raw[stop - 1] === 13) stop--;
     const line = raw.subarray(0, stop);
     const text = isUtf8(line) ? line : Buffer.from(line.toString('utf8'));
     const { block, at } = this.#spool.room(PREFIX_BYTES + text.length + 1);

@@ -63,7 +63,7 @@ async function attempt(
     new Output(fds.stderrRead, log, log.stream(number, 'e')),
   ] as const;
   const spawned = await spawnStep({
-    ...shellCommand(step.shell, script, task.cgroup),
+    ...shellCommand(step.shell, script),
     cwd: cwd.path,
     env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
     stdoutFd: fds.stdoutWrite,
@@ -115,19 +115,10 @@ function writeScript(tree: string, number: number, script: string): string {
   return file;
 }
 
-/** `sh -e`, or bash as GitHub Actions runs it, joining the job's cgroup before it becomes the step. */
-function shellCommand(
-  shell: StepSpec['shell'],
-  script: string,
-  cgroup: string | null,
-): { file: string; args: string[] } {
-  const command =
-    shell === 'bash'
-      ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', script]
-      : ['/bin/sh', '-e', script];
-  if (!cgroup) return { file: command[0] ?? '', args: command.slice(1) };
-  const join = 'echo 0 >"$0" 2>/dev/null; exec "$@"';
-  return { file: '/bin/sh', args: ['-c', join, path.join(cgroup, 'cgroup.procs'), ...command] };
+/** `sh -e`, or bash as GitHub Actions runs it. */
+function shellCommand(shell: StepSpec['shell'], script: string): { file: string; args: string[] } {
+  if (shell === 'sh') return { file: '/bin/sh', args: ['-e', script] };
+  return { file: 'bash', args: ['--noprofile', '--norc', '-eo', 'pipefail', script] };
 }
 
 /** One end of a step's output, read through a descriptor that the main thread opened. */

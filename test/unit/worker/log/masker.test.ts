@@ -16,14 +16,16 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** Leftmost, then longest: what masking means, said slowly. */
+/** Every place where a secret stands is covered, and what overlaps is one: what masking means, said slowly. */
 function naive(secrets: readonly string[], text: string): string {
-  const longestFirst = secrets.toSorted((a, b) => b.length - a.length);
   let out = '';
-  for (let at = 0; at < text.length; ) {
-    const found = longestFirst.find((secret) => text.startsWith(secret, at));
-    out += found ? '***' : (text[at] ?? '');
-    at += found?.length ?? 1;
+  let told = 0;
+  for (let at = 0; at < text.length; at++) {
+    const lengths = secrets.filter((secret) => text.startsWith(secret, at)).map((secret) => secret.length);
+    if (lengths.length > 0) {
+      if (at >= told) out += '***';
+      told = Math.max(told, at + Math.max(...lengths));
+    } else if (at >= told) out += text[at] ?? '';
   }
   return out;
 }
@@ -102,5 +104,13 @@ test('it masks what a plain search finds, for random secrets, texts and splits',
     expect(masked(secrets, parts), `seed ${seed}: ${secrets.join(' ')} in ${parts.join('|')}`).toBe(
       naive(secrets, text),
     );
+  }
+});
+
+test('secrets that overlap are masked as one, wherever the text is split', () => {
+  const text = Buffer.from('a first-second b');
+  for (let at = 0; at <= text.length; at++) {
+    const parts = [text.subarray(0, at), text.subarray(at)];
+    expect(masked(['first-sec', 'sec-nothing', 't-second'], parts), `split at ${at}`).toBe('a *** b');
   }
 });

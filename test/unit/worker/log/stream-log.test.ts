@@ -145,7 +145,7 @@ describe("vole's own lines", () => {
 
 describe('a log over its limit', () => {
   test('keeps its head and its last 4 MiB, and says between them how much is missing', () => {
-    const limitBytes = 6 * MIB;
+    const limitBytes = 10 * MIB;
     const { log, file, records } = openLog({ limitBytes });
     const stream = log.stream(1, 'o');
     const line = (n: number): string => `${String(n).padStart(8, '0')} ${'z'.repeat(89)}\n`;
@@ -190,4 +190,28 @@ test('the file of an attempt is never written over', () => {
   expect(() => new RunLog({ file, limitBytes: MIB, secrets: [], startedAt: 0, onSpooled: () => {} })).toThrow(
     /EEXIST/,
   );
+});
+
+test('a small limit holds, and half of it is told at once', () => {
+  const limitBytes = 64 * 1024;
+  const { log, file, records } = openLog({ limitBytes });
+  const stream = log.stream(1, 'o');
+  for (let n = 0; n < 50_000; n++) stream.push(Buffer.from(`line ${n}\n`));
+  stream.end();
+  log.close();
+  expect(statSync(file).size).toBeLessThanOrEqual(limitBytes + 200);
+  const all = records();
+  expect(all[0]?.text).toBe('line 0');
+  expect(all.at(-1)?.text).toBe('line 49999');
+  expect(all.filter((one) => one.text.includes('bytes are missing here'))).toHaveLength(1);
+});
+
+test('no carriage return is left before the end of a line', () => {
+  const { log, records } = openLog();
+  const stream = log.stream(1, 'o');
+  stream.push(Buffer.from('one\r\r\ntwo\r'));
+  stream.push(Buffer.from('\nthr\ree\r\n'));
+  stream.end();
+  log.close();
+  expect(records().map((one) => one.text)).toEqual(['one', 'two', 'thr\ree']);
 });
