@@ -78,8 +78,8 @@ describe('the stock of FIFOs', () => {
     expect(new Set(fds).size).toBe(160);
     for (const fd of fds) closeSync(fd);
     expect(descriptors()).toBeLessThanOrEqual(before);
-    stock.close();
-    stock.close();
+    await stock.close();
+    await stock.close();
     expect(statSync(dir, { throwIfNoEntry: false })).toBeUndefined();
   });
 
@@ -99,7 +99,7 @@ describe('the stock of FIFOs', () => {
       expect(taken.length).toBeGreaterThan(8);
       giveBack();
     }
-    stock.close();
+    await stock.close();
   });
 });
 

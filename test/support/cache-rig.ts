@@ -52,6 +52,7 @@ export function identityOf(dir: RunnerDir, facts: Partial<OwnerIdentity> = {}): 
     directory: dir.id,
     bootId: bootId(),
     pidNamespace: pidNamespace(),
+    process: 'of-a-test',
     pid: process.pid,
     pidStart: processStat(process.pid)?.start ?? '',
     run: 7,

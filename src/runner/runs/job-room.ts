@@ -19,7 +19,7 @@ export interface RoomParts {
   readonly saved: SavedCheckouts;
   /** Id of the server whose run numbers these are. */
   readonly server: string;
-  readonly options: Pick<RunnerOptions, 'noCache' | 'home'> & { endpoint: { account: string } };
+  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello'> & { endpoint: { account: string } };
   readonly cgroups: JobCgroups;
 }
 
@@ -32,7 +32,7 @@ export function roomMaker(parts: RoomParts) {
     const cgroup = parts.cgroups.take();
     try {
       const identity = identityOf(parts, spec, namespace.name, cgroup);
-      const tree = await makeJobTree(dir, trash, identity);
+      const tree = makeJobTree(dir, trash, identity);
       if (identity.git) saved.used(identity.git);
       return {
         marker: identity.marker,
@@ -75,6 +75,7 @@ function identityOf(
     directory: dir.id,
     bootId: bootId(),
     pidNamespace: pidNamespace(),
+    process: options.hello.process,
     pid: process.pid,
     pidStart: processStat(process.pid)?.start ?? '0',
     run: spec.run,

@@ -43,7 +43,9 @@ export class FifoStock {
     }
   }
 
-  close(): void {
+  /** What is just being made is waited for. Idempotent. */
+  async close(): Promise<void> {
+    await this.#refill?.catch(() => {});
     rmSync(this.#dir, { recursive: true, force: true });
     this.#ready = [];
   }

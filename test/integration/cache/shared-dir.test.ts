@@ -15,7 +15,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeJobTree } from '../../../src/runner/dir/job-tree.ts';
 import { openDir } from '../../../src/runner/dir/open-dir.ts';
-import { sweep } from '../../../src/runner/sweep/sweep.ts';
+import { ProcessSeats } from '../../../src/runner/dir/process-seats.ts';
+import { type Swept, sweep } from '../../../src/runner/sweep/sweep.ts';
 import { isAlive, processStat } from '../../../src/shared/platform/processes.ts';
 import { type CacheRig, cacheRig, identityOf, keyOf } from '../../support/cache-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
@@ -112,7 +113,7 @@ describe('a namespace', () => {
   test('is busy while a process of a killed runner may use it, and free when the next start has ended it', async () => {
     const pid = await killedRunner();
     expect((await rig.trimmer().trim())?.cache.removed).toEqual([]);
-    const { dead, lines } = await sweep(rig.dir, rig.trash);
+    const { dead, lines } = await sweepAs('one');
     await until('the process is gone', () => !isAlive(processStat(pid)));
     expect(dead).toMatchObject([{ run: 7, attempt: 1, account: 'build1' }]);
     expect(lines.join()).toContain('swept run 7 attempt 1');
@@ -122,40 +123,49 @@ describe('a namespace', () => {
   });
 });
 
+/** A sweep by a process of that name, which lives until the test ends. */
+async function sweepAs(name: string): Promise<Swept> {
+  const seat = new ProcessSeats(rig.dir).take(name);
+  cleanup.defer(() => seat.release());
+  return await sweep(rig.dir, rig.trash, name);
+}
+
 describe('a sweep', () => {
   test('never takes the tree of a live job, however old its time', async () => {
-    const tree = await makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { pidStart: '1' }));
+    const seat = new ProcessSeats(rig.dir).take('live');
+    const tree = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { process: 'live', pidStart: '1' }));
     utimesSync(tree.path, 1, 1);
-    expect((await sweep(rig.dir, rig.trash)).dead).toEqual([]);
+    expect((await sweepAs('one')).dead).toEqual([]);
     expect(existsSync(tree.path)).toBe(true);
     tree.dispose();
     expect(readdirSync(rig.dir.layout.jobs)).toEqual([]);
+    seat.release();
   });
 
   test('reports a dead run once, however many sweep at the same time', async () => {
     await killedRunner();
-    const swept = await Promise.all([sweep(rig.dir, rig.trash), sweep(rig.dir, rig.trash)]);
+    const swept = await Promise.all([sweepAs('one'), sweepAs('two')]);
     expect(swept.flatMap(({ dead }) => dead)).toHaveLength(1);
   });
 
   test('takes a reused pid of an earlier boot for dead, and one of another pid namespace for unknown', async () => {
-    const earlier = await makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { bootId: 'other' }));
+    const earlier = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { bootId: 'other' }));
     const moved = path.join(rig.dir.layout.jobs, '8-1.0123abcd');
     renameSync(earlier.path, moved);
-    const elsewhere = await makeJobTree(
+    const elsewhere = makeJobTree(
       rig.dir,
       rig.trash,
       identityOf(rig.dir, { run: 9, pidNamespace: 'pid:[1]' }),
     );
     renameSync(elsewhere.path, path.join(rig.dir.layout.jobs, '10-1.0123abcd'));
-    const { dead, lines } = await sweep(rig.dir, rig.trash);
+    const { dead, lines } = await sweepAs('one');
     expect(dead).toHaveLength(1);
     expect(lines.join()).toContain('left tree 10-1.0123abcd');
   });
 
   test('finishes what a kill left half removed, and says so', async () => {
     mkdirSync(path.join(rig.dir.layout.trash, 'half', 'deep'), { recursive: true });
-    const { lines } = await sweep(rig.dir, rig.trash);
+    const { lines } = await sweepAs('one');
     expect(lines).toContain('finishing 1 interrupted removals');
     await rig.trash.settled();
     expect(readdirSync(rig.dir.layout.trash)).toEqual([]);
@@ -163,7 +173,7 @@ describe('a sweep', () => {
 
   test('leaves what is no tree of ours and goes on', async () => {
     mkdirSync(path.join(rig.dir.layout.jobs, 'a b'));
-    const { lines } = await sweep(rig.dir, rig.trash);
+    const { lines } = await sweepAs('one');
     expect(lines.join()).toContain('left a b');
   });
 });
@@ -171,11 +181,11 @@ describe('a sweep', () => {
 test('a workspace replaced by a link elsewhere is only unlinked', async () => {
   const victim = cleanup.tempDir();
   writeFileSync(path.join(victim, 'keep'), 'x');
-  const tree = await makeJobTree(rig.dir, rig.trash, identityOf(rig.dir));
+  const tree = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir));
   rmSync(path.join(tree.path, 'src'), { recursive: true });
   symlinkSync(victim, path.join(tree.path, 'src'));
   tree.dispose();
-  const second = await makeJobTree(rig.dir, rig.trash, identityOf(rig.dir));
+  const second = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir));
   rmSync(second.path, { recursive: true });
   symlinkSync(victim, second.path);
   second.dispose();
