@@ -33,8 +33,9 @@ function readsOf(lineBytes: number): Buffer[] {
 /** Seconds for one round of the log; yields to the event loop as reading does, so that it is flushed as there. */
 async function logRound(file: string, reads: readonly Buffer[]): Promise<number> {
   const start = performance.now();
+  const fd = openSync(file, 'ax');
   const log = new RunLog({
-    file,
+    fd,
     limitBytes: 4 * ROUND_BYTES,
     secrets: SECRETS,
     startedAt: Date.now(),
@@ -48,6 +49,7 @@ async function logRound(file: string, reads: readonly Buffer[]): Promise<number>
   }
   stream.end();
   log.close();
+  closeSync(fd);
   const seconds = (performance.now() - start) / 1_000;
   if (log.failure) throw log.failure;
   rmSync(file);

@@ -1,3 +1,4 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { oneLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
@@ -19,16 +20,10 @@ const RESULT_OF_STOP = {
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
   const main = new MainThread(task.port);
-  let log: RunLog;
+  let spool: FileHandle;
   try {
-    log = new RunLog({
-      file: task.paths.spool,
-      limitBytes: task.logLimitBytes,
-      secrets: secretsOf(task.spec),
-      startedAt: task.startedAt,
-      onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
-      onFailure: (error) => main.stop(spoolFailure(error)),
-    });
+    // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
+    spool = await open(task.paths.spool, 'ax', 0o600);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
@@ -38,6 +33,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     } as const;
     return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
   }
+  const log = new RunLog({
+    fd: spool.fd,
+    limitBytes: task.logLimitBytes,
+    secrets: secretsOf(task.spec),
+    startedAt: task.startedAt,
+    onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+    onFailure: (error) => main.stop(spoolFailure(error)),
+  });
   const { timeoutMs } = task.spec;
   const overdue = setTimeout(
     () => main.stop({ reason: 'timeout', why: `the job is over its ${timeoutMs / 60_000} minutes` }),
@@ -56,6 +59,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
+    await spool.close();
     main.close();
   }
 }

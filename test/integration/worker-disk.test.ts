@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/shared/log-record.ts';
@@ -19,8 +19,9 @@ describe.skipIf(disk === null)('on a full disk', () => {
   test('the log says so as a value, and what is there ends with a whole record', () => {
     const spooled: number[] = [];
     const file = path.join(disk ?? '', 'log');
+    const fd = openSync(file, 'ax');
     const log = new RunLog({
-      file,
+      fd,
       limitBytes: 64 * 1024 * 1024,
       secrets: [],
       startedAt: Date.now(),
@@ -30,6 +31,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     for (let n = 0; n < 5_000; n++) stream.push(Buffer.from(`${'w'.repeat(998)}\n`));
     stream.end();
     const length = log.close();
+    closeSync(fd);
     expect(log.failure?.code).toBe('ENOSPC');
     expect(statSync(file).size).toBe(length);
     expect(spooled.at(-1)).toBe(length);

@@ -57,6 +57,11 @@ function allProcesses(): ProcessStat[] {
   return found;
 }
 
+/** Parent of the kernel's own threads. */
+const KTHREADD = 2;
+/** How often a process that may be in its exec is looked at again, a millisecond apart. */
+const EXEC_LOOKS = 20;
+
 /** Living members of a process group; zombies are left out. */
 export function groupMembers(pgid: number): ProcessStat[] {
   return allProcesses().filter((stat) => stat.pgid === pgid && isAlive(stat));
@@ -82,7 +87,7 @@ function withEnv(pids: readonly number[], name: string, value: string): ProcessS
   for (const pid of pids) {
     if (pid === process.pid) continue;
     try {
-      const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
+      const environ = environOf(pid);
       if (!environ.startsWith(entry) && !environ.includes(`\0${entry}`)) continue;
     } catch {
       continue; // ended meanwhile, or another user's
@@ -91,6 +96,25 @@ function withEnv(pids: readonly number[], name: string, value: string): ProcessS
     if (stat && isAlive(stat)) found.push(stat);
   }
   return found;
+}
+
+/**
+ * In the middle of its exec a process shows neither environment nor command line, for some microseconds
+ * mostly. Such a one is looked at again, or a child that was just spawned would be taken for another's.
+ */
+function environOf(pid: number): string {
+  for (let look = 0; ; look++) {
+    const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    if (environ !== '' || look === EXEC_LOOKS || !mayBeInExec(pid)) return environ;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  }
+}
+
+/** A kernel thread and a zombie show neither as well. */
+function mayBeInExec(pid: number): boolean {
+  if (readFileSync(`/proc/${pid}/cmdline`, 'latin1') !== '') return false;
+  const stat = processStat(pid);
+  return stat !== null && isAlive(stat) && stat.ppid !== KTHREADD && stat.ppid !== 0;
 }
 
 function allPids(): number[] {
@@ -123,21 +147,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   } catch {
     return false;
   }
-}
-
-/** Children of this process whichever thread made them, and those left by threads that have ended. */
-export function ownChildren(): ProcessStat[] {
-  const pids = new Set<number>();
-  for (const task of readdirSync('/proc/self/task')) {
-    try {
-      for (const pid of readFileSync(`/proc/self/task/${task}/children`, 'latin1').split(' ')) {
-        if (pid) pids.add(Number(pid));
-      }
-    } catch {
-      // the thread has ended: its children now stand under another
-    }
-  }
-  return [...pids].map(processStat).filter((stat): stat is ProcessStat => isAlive(stat));
 }
 
 let bootIdRead: string | undefined;

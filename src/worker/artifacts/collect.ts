@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
-import { lstat, readlink } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { lstat, open, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -57,6 +57,7 @@ async function packFiles(
 ): Promise<{ name: string; path: string; bytes: number; sha256: string }> {
   mkdirSync(task.paths.artifacts, { recursive: true });
   const file = path.join(task.paths.artifacts, `${name}.tar.gz`);
+  const out = await open(file, 'w');
   const archive = pack();
   const hash = createHash('sha256');
   let bytes = 0;
@@ -69,7 +70,7 @@ async function packFiles(
       else done(null, part);
     },
   });
-  const writing = pipeline(archive, createGzip({ level: 6 }), count, createWriteStream(file), { signal });
+  const writing = pipeline(archive, createGzip({ level: 6 }), count, out.createWriteStream(), { signal });
   const adding = addEntries(archive, task.paths.src, files, { lstat, readlink }).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))),

@@ -12,14 +12,15 @@ export class RunLog {
   #lastMs = 0;
 
   constructor(options: {
-    file: string;
+    /** Of the spool, open for appending; its opener's to close. */
+    fd: number;
     limitBytes: number;
     secrets: readonly string[];
     startedAt: number;
     onSpooled: (bytes: number) => void;
     onFailure?: (error: NodeJS.ErrnoException) => void;
   }) {
-    this.#spool = new Spool(options.file, options.limitBytes, options.onSpooled, options.onFailure);
+    this.#spool = new Spool(options.fd, options.limitBytes, options.onSpooled, options.onFailure);
     this.#patterns = new PatternSet(secretPatterns(options.secrets));
     this.#startedAt = options.startedAt;
   }
