@@ -125,21 +125,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Children of this process whichever thread made them, and those left by threads that have ended. */
-export function ownChildren(): ProcessStat[] {
-  const pids = new Set<number>();
-  for (const task of readdirSync('/proc/self/task')) {
-    try {
-      for (const pid of readFileSync(`/proc/self/task/${task}/children`, 'latin1').split(' ')) {
-        if (pid) pids.add(Number(pid));
-      }
-    } catch {
-      // the thread has ended: its children now stand under another
-    }
-  }
-  return [...pids].map(processStat).filter((stat): stat is ProcessStat => isAlive(stat));
-}
-
 let bootIdRead: string | undefined;
 
 /** Random for each boot of this kernel; the same in every container on it. */
