@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -113,6 +114,17 @@ test('a thread that is ended in a fetch leaves no guard: the next job works', as
   const end = await first.ended;
   expect([end.end.type, end.gone]).toEqual(['died', true]);
   expect((await rig.run({ source, steps: ['test -s f'] })).outcome.detail).toBe('');
+});
+
+test("what a git left that was killed while it made the saved checkout is in nobody's way", async () => {
+  const remote = repository();
+  const sha = remote.commit({ f: '1' });
+  const half = `${rig.savedCheckout(remote.url)}.new`;
+  mkdirSync(half, { recursive: true });
+  for (const name of ['HEAD', 'config.lock']) writeFileSync(path.join(half, name), '');
+  const run = await rig.run({ source: { url: remote.url, sha }, steps: ['cat f'] });
+  expect([run.outcome.detail, ...run.lines('o')]).toEqual(['', '1']);
+  expect(existsSync(half)).toBe(false);
 });
 
 describe('refs', () => {
@@ -232,6 +244,12 @@ describe('a clear error', () => {
     expect(await failed({ url, sha: 'c'.repeat(40) })).toMatch(`fetching from ${url}`);
   });
 
+  test('for a host without git', async () => {
+    const source = { url: 'file:///x', sha: 'f'.repeat(40) };
+    const run = await rig.run({ source, steps: ['true'] }, { baseEnv: { PATH: rig.home } });
+    expect(run.outcome).toMatchObject({ reason: 'checkout', detail: 'checkout: git is not on this host' });
+  });
+
   test('that does not tell the password of the address, nor does the log', async () => {
     const source = { url: 'http://user:s3cret%21pass@127.0.0.1:1/x.git', sha: 'e'.repeat(40) };
     const run = await rig.run({ source, steps: ['true'] });
@@ -266,6 +284,8 @@ describe('a damaged saved checkout is set aside and fetched afresh', () => {
     ['packs are noise', 150, (saved) => overwriteAll(saved, () => 'noise'.repeat(99))],
     ['the pin is empty', 1, (saved, sha) => overwrite(path.join(saved, 'refs/vole', sha), '')],
     ['the settings are noise', 1, (saved) => overwrite(path.join(saved, 'config'), '[core\0')],
+    ['the objects are gone', 1, (saved) => rmSync(path.join(saved, 'objects'), { recursive: true })],
+    ['HEAD is gone', 1, (saved) => rmSync(path.join(saved, 'HEAD'))],
     ['HEAD is empty', 1, (saved) => overwrite(path.join(saved, 'HEAD'), '')],
   ];
 

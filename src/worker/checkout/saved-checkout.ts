@@ -66,14 +66,22 @@ export class SavedCheckout {
     renameSync(this.dir, path.join(trash, `damaged-${this.name}-${Date.now()}`));
   }
 
+  /** Made beside its place and then moved there: a git that is killed in it leaves nothing half-made. */
   async #make(sha: string): Promise<string | null> {
-    if (existsSync(path.join(this.dir, 'HEAD')) && existsSync(path.join(this.dir, 'objects'))) return null;
+    if (existsSync(this.dir)) {
+      const whole = ['HEAD', 'objects', 'refs'].every((name) => existsSync(path.join(this.dir, name)));
+      return whole ? null : `${this.dir} is not a git repository`;
+    }
+    const making = `${this.dir}.new`;
+    rmSync(making, { recursive: true, force: true });
     mkdirSync(path.dirname(this.dir), { recursive: true });
     const format = sha.length === 64 ? ['--object-format=sha256'] : [];
     // Without a template: hooks and their samples are of no use here.
-    const init = ['init', '-q', '--bare', '--template=', ...format, this.dir];
+    const init = ['init', '-q', '--bare', '--template=', ...format, making];
     const made = await this.#git(init, path.dirname(this.dir));
-    return made.ok ? null : made.why;
+    if (!made.ok) return made.missing ? 'git is not on this host' : made.why;
+    renameSync(making, this.dir);
+    return null;
   }
 
   async #fetchRefs(source: Source, refspecs: readonly string[]): Promise<string | null> {
