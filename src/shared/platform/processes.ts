@@ -77,7 +77,9 @@ export function processesWithEnv(name: string, value: string): ProcessStat[] {
  * at, which on a busy host is a small part. Pids only grow until they wrap; then all are looked at.
  */
 export function youngerProcessesWithEnv(thanPid: number, name: string, value: string): ProcessStat[] {
-  const wrapped = lastPid() < thanPid;
+  const last = lastPid();
+  if (last === thanPid) return []; // nothing at all was forked since
+  const wrapped = last < thanPid;
   return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), name, value);
 }
 
