@@ -56,7 +56,9 @@ export class WorkerPool {
       (result): TaskEnd => ({ type: 'result', result: result as TaskResult }),
       (error: unknown): TaskEnd => ({ type: 'died', why: oneLine(error) }),
     );
-    return { ended, terminate: () => this.#terminate(abort, ended) };
+    // Once: the pool forgets a thread at its abort, so a second call would find nothing to wait for.
+    let terminating: Promise<void> | null = null;
+    return { ended, terminate: () => (terminating ??= this.#terminate(abort, ended)) };
   }
 
   /** Piscina's abort rejects before the thread has ended, so the exits of those it drops are awaited. */
