@@ -5,7 +5,7 @@ import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
-import { type Reported, Reporter } from './reporter.ts';
+import { Reporter, type RunEnd } from './reporter.ts';
 import { notAllowed, outcomeOfEnd, type Stop, type StopReason, unprepared } from './run-outcomes.ts';
 import { sizeOf } from './size-of.ts';
 import { type PortServices, WorkerPort } from './worker-port.ts';
@@ -34,11 +34,6 @@ export interface RunServices extends PortServices {
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly onThread: (spec: JobSpec, threadId: number) => void;
   readonly warn: (line: string) => void;
-}
-
-export interface RunEnd {
-  readonly outcome: RunOutcome;
-  readonly reported: Reported;
 }
 
 /** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
@@ -134,7 +129,7 @@ export class RunInFlight {
   }
 
   async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
-    if (!this.#stale) return { outcome, reported: await reporter.finish(outcome, logLength) };
+    if (!this.#stale) return await reporter.finish(outcome, logLength);
     reporter.abandon();
     return { outcome, reported: 'stale' };
   }
@@ -144,7 +139,10 @@ export class RunInFlight {
     const processes = new ProcessesOfRun(room.marker, room.cgroup);
     this.#processes = processes;
     this.#port = new WorkerPort(port1, this.#services, {
-      thread: (id) => this.#services.onThread(this.spec, id),
+      thread: (id) => {
+        this.#task?.begun();
+        this.#services.onThread(this.spec, id);
+      },
       process: (pgid) => {
         processes.announced(pgid);
         room.owner.group(pgid);
