@@ -70,11 +70,6 @@ export class Reporter {
     this.#artifacts.push(before.then(() => sendArtifact(this.#link, this.#run, artifact)));
   }
 
-  /** Whether it waits for a session that it may not get. */
-  get waits(): boolean {
-    return this.#link.current === null;
-  }
-
   /** Sends what is left of the log and the artifacts, then the record, however often it takes. */
   async finish(ended: RunOutcome, logLength: number): Promise<RunEnd> {
     const sendable = await this.#log.finish(logLength);

@@ -38,6 +38,7 @@ export interface RunServices extends PortServices {
 
 /** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
 const ANSWER_MS = 5_000;
+const HURRY_MS = 1_000;
 /** How long KILL may take to have ended everything before the slot goes on without it. */
 const GONE_MS = 10_000;
 
@@ -58,11 +59,17 @@ export class RunInFlight {
   #processes: ProcessesOfRun | null = null;
   #stop: Stop | null = null;
   #stale = false;
+  #reporting = false;
 
   constructor(services: RunServices, spec: JobSpec, link: SessionLink) {
     this.#services = services;
     this.spec = spec;
     this.#link = link;
+  }
+
+  /** It has ended here and only has to be reported. */
+  get reporting(): boolean {
+    return this.#reporting;
   }
 
   /** Never rejects: what goes wrong is the outcome. */
@@ -94,6 +101,13 @@ export class RunInFlight {
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
     const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
+    void this.#task?.ended.then(() => clearTimeout(unanswered));
+  }
+
+  /** After a cancel whose grace nobody will wait for: KILL to its processes, and it is reported. */
+  hurry(): void {
+    this.#processes?.kill();
+    const unanswered = setTimeout(() => this.#endThread(), HURRY_MS);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
 
@@ -129,6 +143,7 @@ export class RunInFlight {
   }
 
   async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
+    this.#reporting = true;
     if (!this.#stale) return await reporter.finish(outcome, logLength);
     reporter.abandon();
     return { outcome, reported: 'stale' };

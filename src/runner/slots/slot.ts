@@ -76,6 +76,15 @@ export class Slot {
     this.#run?.cancel(reason, why);
   }
 
+  hurry(): void {
+    this.#run?.hurry();
+  }
+
+  /** Gives up a run that has ended and waits for a server that is away: nobody knows how long. */
+  giveUpReport(): void {
+    if (this.#run?.reporting && this.#link.current === null) void this.#link.close();
+  }
+
   kill(): void {
     this.#run?.kill();
     void this.#link.close();
