@@ -35,6 +35,11 @@ export class Interruption {
     return this.#abort.signal;
   }
 
+  /** Whoever read the output has gone. */
+  get unread(): boolean {
+    return this.#closed;
+  }
+
   /** Null while nothing has interrupted. */
   get exitStatus(): number | null {
     if (this.#closed) return CLOSED_OUTPUT_EXIT;

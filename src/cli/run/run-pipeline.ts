@@ -42,7 +42,8 @@ export async function runPipeline(
     ? setInterval(() => lines.set(slots.lines(runner.running, Date.now())), REDRAW_MS)
     : undefined;
   const tell = (text: string): void => (terminal ? lines.print(text) : context.stderr(text));
-  interruption.onRaised((level) => stop(level, runner, parts, tell));
+  // where nobody reads the output any more, nobody presses a key either
+  interruption.onRaised((level) => stop(level, runner, parts, interruption.unread ? () => {} : tell));
   const shown: CliContext = {
     ...context,
     interactive: context.interactive || request.json,
@@ -53,10 +54,11 @@ export async function runPipeline(
       else await context.write(bytes);
     },
   };
+  const waiting = new AbortController();
   try {
     const ended = runner.run(() => {});
     const result = await Promise.race([
-      waitForPipeline(client, pipeline, shown, false),
+      waitForPipeline(client, pipeline, shown, false, waiting.signal),
       ended.then((end) => new VoleError('internal', end.error ?? 'the runner ended before its jobs')),
     ]);
     if (result instanceof VoleError && interruption.exitStatus === null) throw result;
@@ -70,6 +72,7 @@ export async function runPipeline(
     if (interruption.exitStatus !== null) return interruption.exitStatus;
     return rows.every(({ state }) => state === 'passed') ? 0 : ERRORS['job-failed'].exit;
   } finally {
+    waiting.abort();
     clearInterval(redraw);
     lines.clear();
   }
