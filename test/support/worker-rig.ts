@@ -9,7 +9,7 @@ import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job
 import { Guards } from '../../src/shared/lock/guard.ts';
 import { type LogRecord, parseRecord } from '../../src/shared/log-record.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
-import { makeCgroup, ownCgroup } from '../../src/shared/platform/cgroup.ts';
+import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
 import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
@@ -201,6 +201,7 @@ export class RigRun {
       if (end.type === 'died') await task.terminate();
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
       this.#port.releaseGuards();
+      if (this.cgroup) await until('the cgroup to be removed', () => removeCgroup(this.cgroup ?? ''));
       return {
         end,
         ms,
