@@ -1,15 +1,12 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { oneLine } from '../shared/errors.ts';
-import type { Reason, RunOutcome, StepOutcome } from '../shared/outcome.ts';
+import type { JobSpec } from '../shared/job-spec.ts';
+import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
+import type { PartFailure } from './part-failure.ts';
 import { MainThread, type Stop } from './port.ts';
 import { decidingStep, runSteps } from './steps/run-steps.ts';
-
-/** What a part of the run before or after its steps gives where it fails. */
-export interface PartFailure {
-  readonly reason: Reason;
-  readonly why: string;
-}
 
 const RESULT_OF_STOP = {
   cancelled: 'cancelled',
@@ -23,16 +20,10 @@ const RESULT_OF_STOP = {
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
   const main = new MainThread(task.port);
-  let log: RunLog;
+  let spool: FileHandle;
   try {
-    log = new RunLog({
-      file: task.paths.spool,
-      limitBytes: task.logLimitBytes,
-      secrets: Object.values(task.spec.secrets),
-      startedAt: task.startedAt,
-      onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
-      onFailure: (error) => main.stop(spoolFailure(error)),
-    });
+    // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
+    spool = await open(task.paths.spool, 'ax', 0o600);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
@@ -42,6 +33,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     } as const;
     return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
   }
+  const log = new RunLog({
+    fd: spool.fd,
+    limitBytes: task.logLimitBytes,
+    secrets: secretsOf(task.spec),
+    startedAt: task.startedAt,
+    onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+    onFailure: (error) => main.stop(spoolFailure(error)),
+  });
   const { timeoutMs } = task.spec;
   const overdue = setTimeout(
     () => main.stop({ reason: 'timeout', why: `the job is over its ${timeoutMs / 60_000} minutes` }),
@@ -50,14 +49,17 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   try {
     const { failure, steps } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
-    const outcome = (): RunOutcome => outcomeOf(main.stopped, failure, steps, deciding, start);
-    const { result, detail } = outcome();
+    const outcome = (): RunOutcome =>
+      maskedOutcome(outcomeOf(main.stopped, failure, steps, deciding, start), log);
+    const { result, reason, detail } = outcome();
+    if (failure && failure.reason !== reason) log.say(0, failure.why);
     if (result !== 'passed') log.say(0, `${result}: ${detail}`);
     const logBytes = log.close();
     // Asked again: the last bytes of the log may not have found room.
     return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
+    await spool.close();
     main.close();
   }
 }
@@ -73,9 +75,32 @@ async function parts(
     if (failure || main.stopped) return { failure, steps: [] };
   }
   const steps = await runSteps(task, main, log);
-  if (task.spec.artifacts.length === 0 || main.stopped) return { failure: null, steps };
+  // Failed steps too have artifacts: their reports are wanted most of all.
+  if (task.spec.artifacts.length === 0 || main.stopped || log.failure) return { failure: null, steps };
   const { collectArtifacts } = await import('./artifacts/collect.ts');
   return { failure: await collectArtifacts(task, main, log), steps };
+}
+
+/** What is masked: the job's secrets, and a password in the clone URL, as it stands there and as it is. */
+function secretsOf(spec: JobSpec): string[] {
+  const secrets = Object.values(spec.secrets);
+  const password = /^[a-z+]+:\/\/[^/@:]*:([^/@]+)@/i.exec(spec.source?.url ?? '')?.[1];
+  if (password === undefined) return secrets;
+  try {
+    return [...secrets, password, decodeURIComponent(password)];
+  } catch {
+    return [...secrets, password];
+  }
+}
+
+function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
+  const cut = (text: string): string => log.mask(text).slice(0, 500);
+  const steps = outcome.steps.map((step) => ({
+    ...step,
+    name: log.mask(step.name),
+    detail: cut(step.detail),
+  }));
+  return { ...outcome, detail: cut(outcome.detail), steps };
 }
 
 function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {
@@ -93,7 +118,8 @@ function outcomeOf(
   const durationMs = Math.round(performance.now() - start);
   if (stop)
     return { result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail: stop.why, steps, durationMs };
-  if (failure) {
+  // Artifacts that cannot be collected after a failed step are not why the run failed.
+  if (failure && !(failure.reason === 'artifact' && deciding !== null)) {
     return { result: 'failed', reason: failure.reason, detail: failure.why.slice(0, 500), steps, durationMs };
   }
   const step = deciding === null ? undefined : steps[deciding];

@@ -31,7 +31,13 @@ test.runIf(hasSsh)('a runner on OpenSSH gets a run from hello to record', async 
     'BatchMode=yes',
   ];
   const child = spawn('ssh', [
-    ...['-T', '-F', '/dev/null', '-i', key, '-p', String(rig.server.port)],
+    '-T',
+    '-F',
+    '/dev/null',
+    '-i',
+    key,
+    '-p',
+    String(rig.server.port),
     ...options.flatMap((option) => ['-o', option]),
     'build1@127.0.0.1',
     'vole-runner',

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/shared/log-record.ts';
@@ -19,8 +19,9 @@ describe.skipIf(disk === null)('on a full disk', () => {
   test('the log says so as a value, and what is there ends with a whole record', () => {
     const spooled: number[] = [];
     const file = path.join(disk ?? '', 'log');
+    const fd = openSync(file, 'ax');
     const log = new RunLog({
-      file,
+      fd,
       limitBytes: 64 * 1024 * 1024,
       secrets: [],
       startedAt: Date.now(),
@@ -30,6 +31,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     for (let n = 0; n < 5_000; n++) stream.push(Buffer.from(`${'w'.repeat(998)}\n`));
     stream.end();
     const length = log.close();
+    closeSync(fd);
     expect(log.failure?.code).toBe('ENOSPC');
     expect(statSync(file).size).toBe(length);
     expect(spooled.at(-1)).toBe(length);
@@ -42,17 +44,19 @@ describe.skipIf(disk === null)('on a full disk', () => {
     const run = rig.start(
       {
         steps: [
-          'head -c 4000000 /dev/zero | tr "\\0" "a" | fold -w 999',
+          'head -c 4000000 /dev/zero | tr "\\0" "a" | fold -w 999; sleep 60',
           { run: 'echo never', if: 'always' },
         ],
       },
       {},
       { spool: path.join(disk ?? '', 'job-log') },
     );
-    const { outcome, logBytes } = await run.ended;
+    const { outcome, logBytes, ms } = await run.ended;
     expect(outcome).toMatchObject({ result: 'failed', reason: 'disk-full' });
     expect(outcome.detail).toMatch(/the log cannot be written: .*ENOSPC/);
-    expect(outcome.steps.at(-1)?.result).toBe('skipped');
+    expect(outcome.steps.map((step) => step.result)).toEqual(['failed', 'skipped']);
+    expect(outcome.steps[0]).toMatchObject({ reason: 'disk-full' });
+    expect(ms).toBeLessThan(20_000);
     expect(logBytes).toBe(statSync(run.paths.spool).size);
   });
 

@@ -1,5 +1,9 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
+import { until } from '../support/until.ts';
 import { WorkerRig } from '../support/worker-rig.ts';
 
 const rig = new WorkerRig();
@@ -67,6 +71,37 @@ test('a trap on TERM gets its two seconds and its line is in the log', async () 
   expect(outcome.steps[0]).toMatchObject({ exitCode: 3, result: 'cancelled' });
 });
 
+test('a program that the shell started has the grace too, though the shell ends at once', async () => {
+  const program = "trap 'sleep 2; echo bye; exit' TERM; echo up; while :; do sleep 0.1; done";
+  for (const silent of ['', ' > quiet 2>&1']) {
+    const run = rig.start({ steps: [`echo begin; sh -c "${program}"${silent}; echo never`] });
+    await run.logged('begin');
+    const quiet = path.join(run.paths.src, 'quiet');
+    const said = () =>
+      silent ? existsSync(quiet) && readFileSync(quiet, 'utf8') : run.lines('o').join('\n');
+    await until('the program to be up', () => String(said()).includes('up'));
+    run.cancel();
+    expect((await run.ended).outcome.result).toBe('cancelled');
+    expect(said()).toMatch(/up[^]*bye/);
+  }
+});
+
+test('streams that a step closes before its end, or never uses, end nothing early', async () => {
+  const closed = await rig.run({ steps: ['echo one; exec >&- 2>&-; sleep 0.3; exit 5'] });
+  expect(closed.outcome.steps[0]).toMatchObject({ exitCode: 5 });
+  expect(closed.outcome.steps[0]?.durationMs).toBeGreaterThan(250);
+  expect(closed.lines('o')).toEqual(['one']);
+});
+
+test('a cancel before the first step, and two of them, are one cancel', async () => {
+  const run = rig.start({ steps: ['echo never; sleep 50'] });
+  run.cancel('cancelled', 'first');
+  run.cancel('timeout', 'second');
+  const { outcome, ms } = await run.ended;
+  expect(outcome).toMatchObject({ result: 'cancelled', detail: 'first' });
+  expect(ms).toBeLessThan(4_000);
+});
+
 test('a step that ignores TERM is killed after the grace', async () => {
   const run = rig.start({ steps: ["trap '' TERM; echo up; sleep 999"] }, { killGraceMs: 700 });
   await run.logged('up');
@@ -121,3 +156,41 @@ test('a thread that is terminated leaves processes that the main thread ends; th
   expect(left(run, rig)).toEqual([]);
   expect((await rig.run({ steps: ['true'] })).outcome.result).toBe('passed');
 });
+
+test('a thread ended at any moment in a storm of steps leaves no process and no open log', async () => {
+  const steps = Array.from({ length: 40 }, () => 'sleep 0.01 & sleep 50 & exit 0');
+  const rounds = 12;
+  for (let round = 0; round < rounds; round++) {
+    const run = rig.start({ steps }, { pipeGraceMs: 5 });
+    await until('some steps', () => run.announced.length > round);
+    await delay(round);
+    await run.terminate();
+    const { gone } = await run.ended;
+    expect(gone).toBe(true);
+    expect(left(run, rig)).toEqual([]);
+  }
+  expect((await rig.run({ steps: ['echo on'] })).lines('o')).toEqual(['on']);
+  const links = readdirSync('/proc/self/fd').map(linkOf);
+  expect(links.filter((link) => link.startsWith(path.join(rig.dir, 'jobs')))).toEqual([]);
+  // Streams that were on their way to a thread when it ended are nobody's: at most four each time.
+  const streams = links.filter((link) => link.startsWith(path.join(rig.dir, 'fifos')));
+  expect(streams.length).toBeLessThanOrEqual(4 * rounds);
+});
+
+test('the log of an attempt is never written over', async () => {
+  const spool = path.join(rig.dir, 'there-already');
+  writeFileSync(spool, 'kept\n');
+  const run = rig.start({ steps: ['true'] }, {}, { spool });
+  const { outcome } = await run.ended;
+  expect(outcome).toMatchObject({ result: 'failed', reason: 'host' });
+  expect(outcome.detail).toMatch(/the log cannot be opened: EEXIST/);
+  expect(readFileSync(spool, 'utf8')).toBe('kept\n');
+});
+
+function linkOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}

@@ -104,6 +104,8 @@ test("a secret in a step's name, a URL or vole's own words is masked too", async
     steps: [{ name: 'push hunter2222', run: 'exit 3' }],
   });
   expect(run.records.map((record) => record.text).join('\n')).not.toContain('hunter2222');
+  expect(run.outcome.detail).toBe('step 1 (push ***): exit code 3');
+  expect(JSON.stringify(run.outcome)).not.toContain('hunter2222');
 });
 
 test('two streams keep each its own order', async () => {

@@ -14,6 +14,9 @@ const recordSchema = z.object({
   sizeBytes: z.number().nullable().default(null),
   measuredAt: z.number().nullable().default(null),
 });
+/** How exact `lastUsed` is. */
+const EXACT_MS = 60_000;
+
 export type NamespaceRecord = z.infer<typeof recordSchema>;
 
 /**
@@ -37,8 +40,11 @@ export class NamespaceRecords {
     }
   }
 
+  /** At a hold's begin and end. A minute is exact enough for the order of eviction, and a file less a job. */
   used(name: string, key: NamespaceKey): void {
     const before = this.read(name);
+    const unmeasured = before === null || (before.measuredAt ?? 0) <= before.lastUsed;
+    if (before && unmeasured && Math.abs(Date.now() - before.lastUsed) < EXACT_MS) return;
     this.#write(name, {
       ...key,
       lastUsed: Date.now(),

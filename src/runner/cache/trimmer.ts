@@ -6,7 +6,7 @@ import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
 import type { Namespaces } from './namespaces.ts';
-import { type Eviction, evict, type TrimEntry } from './plan-trim.ts';
+import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
 
 export interface TrimLimits {
@@ -101,10 +101,11 @@ export class Trimmer {
       const total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
       return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - missing));
     };
-    const cache = evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries), (name) =>
-      signal.aborted ? 'kept' : this.#evictNamespace(name, cacheEntries),
+    const used = new Map(cacheEntries.map(({ name, lastUsed }) => [name, lastUsed]));
+    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries), (name) =>
+      signal.aborted ? 'kept' : this.#evictNamespace(name, used),
     );
-    const git = evict(gitEntries, limit(this.#limits.gitSize, gitEntries), (name) =>
+    const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries), (name) =>
       signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
     );
     this.#report('cache', cache);
@@ -113,8 +114,8 @@ export class Trimmer {
   }
 
   /** Used since it was measured: another is the least recently used one now. */
-  #evictNamespace(name: string, entries: readonly TrimEntry[]): 'removed' | 'busy' | 'kept' {
-    const seen = entries.find((entry) => entry.name === name)?.lastUsed;
+  #evictNamespace(name: string, entries: ReadonlyMap<string, number>): 'removed' | 'busy' | 'kept' {
+    const seen = entries.get(name);
     return this.#namespaces.removeIfFree(
       name,
       () => (this.#namespaces.records.read(name)?.lastUsed ?? 0) === seen,
@@ -123,7 +124,9 @@ export class Trimmer {
 
   async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
     const entries: TrimEntry[] = [];
+    const breathe = breather();
     for (const name of this.#namespaces.records.names()) {
+      await breathe();
       if (signal.aborted) break;
       const record = this.#namespaces.records.read(name);
       const fresh = record?.measuredAt != null && record.measuredAt > record.lastUsed;

@@ -66,7 +66,9 @@ export class WorkerPool {
         (error: unknown): TaskEnd => ({ type: 'died', why: oneLine(error) }),
       )
       .finally(begun);
-    return { ended, begun, terminate: () => this.#terminate(abort, ended) };
+    // Once: the pool forgets a thread at its abort, so a second call would find nothing to wait for.
+    let terminating: Promise<void> | null = null;
+    return { ended, begun, terminate: () => (terminating ??= this.#terminate(abort, ended)) };
   }
 
   /** Piscina's abort rejects before the thread has ended, so the exits of those it drops are awaited. */

@@ -43,6 +43,7 @@ export class Connection {
   #channel: ServerChannel | null = null;
   #wire: ChannelWire | null = null;
   #session: RunnerSession | null = null;
+  #isWelcome = false;
   #conversation: Conversation | null = null;
 
   constructor(socket: Socket, parts: ConnectionParts) {
@@ -91,6 +92,10 @@ export class Connection {
         return context.accept();
       }
       context.reject(['publickey']);
+      if (context.method === 'publickey') {
+        const facts = { account: context.username, address: this.#address };
+        this.#parts.log.debug(facts, 'a key was refused');
+      }
       // `none` is how a client asks what there is; it tries nothing.
       if (context.method !== 'none' && ++this.#tries >= this.#parts.limits.authTries) this.#end();
     } catch (error) {
@@ -155,6 +160,9 @@ export class Connection {
   }
 
   #welcomed(): void {
+    if (this.#isWelcome) return;
+    this.#isWelcome = true;
+    this.#parts.log.debug({ account: this.#peer?.account, address: this.#address }, 'a session began');
     clearTimeout(this.#handshake);
     this.#parts.leave();
   }

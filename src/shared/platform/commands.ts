@@ -31,6 +31,8 @@ export interface CommandResult {
 }
 
 const GRACE_MS = 2000;
+/** After its end: how long a daemon that it left may hold its output open. */
+const HELD_MS = 1000;
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -65,7 +67,15 @@ export async function runCommand(
   const onAbort = (): void => stop('aborted');
   options.signal?.addEventListener('abort', onAbort);
   const timer = options.timeoutMs && setTimeout(() => stop('timed-out'), options.timeoutMs);
+  let held: NodeJS.Timeout | undefined;
+  running.once('exit', () => {
+    held = setTimeout(() => {
+      running.stdout.destroy();
+      running.stderr.destroy();
+    }, HELD_MS);
+  });
   const result = await running;
+  clearTimeout(held);
   options.signal?.removeEventListener('abort', onAbort);
   if (timer) clearTimeout(timer);
   clearTimeout(killing);

@@ -28,7 +28,7 @@ export class PatternSet {
     this.#patterns = patterns.toSorted((a, b) => b.length - a.length);
     this.longest = this.#patterns[0]?.length ?? 0;
     this.#window = Math.min(0xffff, this.#patterns.at(-1)?.length ?? 0);
-    this.#shift = new Uint16Array(65_536).fill(Math.max(1, this.#window - 1));
+    this.#shift = new Uint16Array(this.longest > 0 ? 65_536 : 0).fill(Math.max(1, this.#window - 1));
     for (const pattern of this.#patterns) this.#add(pattern);
   }
 

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { ftruncateSync, writeSync } from 'node:fs';
 
 /** What is kept of the end of a log that is over its limit; half of a limit that is less than twice this. */
 const TAIL_BYTES = 4 * 1024 * 1024;
@@ -25,15 +25,18 @@ export class Spool {
   #failure: NodeJS.ErrnoException | null = null;
   #open = true;
 
-  /** `onFailure` is called once, at the first write that fails; what comes after it is discarded. */
+  /**
+   * `fd` is open for appending and its opener's to close, after `close`. `onFailure` is called once, at
+   * the first write that fails; what comes after it is discarded.
+   */
   constructor(
-    file: string,
+    fd: number,
     limitBytes: number,
     onWritten: (bytes: number) => void,
     onFailure: (error: NodeJS.ErrnoException) => void = () => {},
   ) {
     this.#onFailure = onFailure;
-    this.#fd = openSync(file, 'ax', 0o600);
+    this.#fd = fd;
     this.#tailBytes = Math.max(1, Math.min(TAIL_BYTES, Math.floor(limitBytes / 2)));
     this.#headBytes = limitBytes - this.#tailBytes;
     this.#onWritten = onWritten;
@@ -77,7 +80,6 @@ export class Spool {
     this.flush();
     if (this.#ring) this.#writeTail(this.#ring, missing);
     this.#open = false;
-    closeSync(this.#fd);
     return this.#written;
   }
 

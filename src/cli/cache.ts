@@ -1,0 +1,79 @@
+import { Command } from 'commander';
+import type { Eviction } from '../runner/cache/plan-trim.ts';
+import { ERRORS, VoleError } from '../shared/errors.ts';
+import { formatBytes } from '../shared/units.ts';
+import type { CacheParts } from './cache/open-cache.ts';
+import { printJson } from './client/client-command.ts';
+import { table } from './client/table.ts';
+import type { CliContext } from './context.ts';
+import { withExamples } from './help.ts';
+import { addSettings } from './settings-options.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+type Work = (parts: CacheParts, context: CliContext, json: boolean) => void | Promise<void>;
+
+/** `vole cache`: looks at and tidies the directory of this host's runners, beside them or without. */
+export function cacheCommand(context: CliContext): Command {
+  const command = new Command('cache').description("look at and tidy a runner directory's caches");
+  const add = (name: string, doc: string, what: string, work: Work): void => {
+    const part = new Command(name).description(doc).option('--json', 'print JSON');
+    addSettings(part, 'cache');
+    withExamples(part, [{ command: `vole cache ${name} --dir /var/lib/vole`, what }]);
+    part.action(async (options: Options) => {
+      const { withCache } = await import('./cache/open-cache.ts');
+      await withCache(options, context, (parts) => work(parts, context, options['json'] === true));
+    });
+    command.addCommand(part);
+  };
+  add('ls', 'list namespaces and saved checkouts', 'what takes room, and what is in use', list);
+  add('trim', 'evict down to the limits, now', 'make room; what is in use is passed over and named', trim);
+  add('clear', 'remove every namespace that nobody uses', 'start with empty caches', clear);
+  add('verify', 'look for what should not be there; changes nothing', 'check a directory', verify);
+  return command;
+}
+
+function list(parts: CacheParts, context: CliContext, json: boolean): void {
+  const all = parts.stored();
+  if (json) return printJson(context, { stored: all });
+  const rows = all.map(({ kind, name, key, sizeBytes, lastUsed, inUse }) => [
+    kind,
+    name,
+    key ? `${key.repository} ${key.trust} ${key.image}` : '-',
+    sizeBytes === null ? '-' : formatBytes(sizeBytes),
+    lastUsed ? new Date(lastUsed).toISOString().slice(0, 19) : '-',
+    inUse ? 'in use' : '',
+  ]);
+  context.stdout(table(['KIND', 'NAME', 'KEY', 'SIZE', 'LAST USED', ''], rows));
+}
+
+async function trim({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const trimmed = await trimmer.trim();
+  if (!trimmed) throw new VoleError('lock-held', 'another process trims this directory just now: try again');
+  await trash.settled();
+  if (json) return printJson(context, trimmed);
+  context.stdout(sentence('namespaces', trimmed.cache));
+  context.stdout(sentence('saved checkouts', trimmed.git));
+}
+
+function sentence(what: string, eviction: Eviction): string {
+  const { removed, busy, bytesBefore, bytesAfter, overshootBytes } = eviction;
+  const size = `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`;
+  const skipped = busy.length > 0 ? `; skipped, in use: ${busy.join(', ')}` : '';
+  const over = overshootBytes > 0 ? `; ${formatBytes(overshootBytes)} over the limit` : '';
+  return `${what}: removed ${removed.length} (${size})${skipped}${over}\n`;
+}
+
+async function clear({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const cleared = trimmer.clearFree();
+  await trash.settled();
+  if (json) return printJson(context, cleared);
+  const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';
+  context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
+}
+
+function verify(parts: CacheParts, context: CliContext, json: boolean): void {
+  const found = parts.faults();
+  if (found.length > 0) context.exitCode = ERRORS['io-error'].exit;
+  if (json) return printJson(context, { faults: found });
+  context.stdout(found.length > 0 ? found.map((line) => `${line}\n`).join('') : 'no faults\n');
+}
