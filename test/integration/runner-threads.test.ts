@@ -126,7 +126,7 @@ describe('a server that goes while its runner drains', () => {
     await rig.start({ worker: 'worker.js', drainTimeoutMs: 1_500 });
     const gate = path.join(rig.dir, 'go');
     const id = await rig.queue(`until [ -e ${gate} ]; do sleep 0.02; done`);
-    await until('it runs', async () => (await rig.run(id)).state === 'running');
+    await until('it was accepted', () => rig.said.some((line) => line.startsWith('run started')));
     rig.runner.signal();
     await rig.server.close();
     writeFileSync(gate, '');
