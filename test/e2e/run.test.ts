@@ -60,6 +60,7 @@ function commit(): void {
   git('commit', '-q', '-m', 'change');
 }
 
+const filesOf = (where: string) => new Set(readdirSync(where, { recursive: true, encoding: 'utf8' }));
 const ours = () => processesWithEnv('RIG', root);
 
 /** No process of a job, no tree, no temporary file. */
@@ -123,12 +124,12 @@ describe('vole run where there is no commit', () => {
       if (kind !== 'a plain folder') execFileSync('git', ['init', '-q', folder]);
       workflow({ a: 'cat f' });
       write('f', 'as it is\n');
-      const before = readdirSync(folder, { recursive: true }).toSorted();
+      const before = filesOf(folder);
       const { code, out, err } = await run();
       expect(code).toBe(0);
       expect(out).toContain('a | as it is\n');
       expect(err).toBe('vole: no commit here: running the files as they are\n');
-      expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(before);
+      expect(filesOf(folder)).toEqual(before);
       expectNothingLeft();
       expect(readdirSync(path.join(root, 'dir', 'git'))).toEqual([]);
     },

@@ -1,6 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect } from '../../src/runner/session/connect.ts';
+import type { Connect, SessionConnection } from '../../src/runner/session/session.ts';
 import { guardName, namespaceName } from '../../src/shared/dir-layout.ts';
 import { RunnerRig } from '../support/runner-rig.ts';
 import { until } from '../support/until.ts';
@@ -97,12 +99,34 @@ describe('a run that answers no cancel', () => {
   });
 });
 
+describe('a refusal while the runner drains', () => {
+  it('overrides draining: what runs is ended and the runner says why it was refused', async () => {
+    const sessions: SessionConnection[] = [];
+    let refusing = false;
+    const orRefused: Connect = async (...args) => {
+      const why = 'no repository matches';
+      if (refusing) return { ok: false, disconnect: { reason: 'refused', code: 'repos', why } };
+      const connected = await connect(...args);
+      if (connected.ok) sessions.push(connected.session);
+      return connected;
+    };
+    await rig.start({ worker, connect: orRefused });
+    await rig.queue('deaf', { key: 'deaf' });
+    await until('its process', () => rig.marked('deaf').length === 1);
+    rig.runner.signal();
+    refusing = true;
+    for (const session of sessions) session.destroy();
+    expect(await rig.ended).toMatchObject({ exitStatus: 78, error: 'no repository matches' });
+    expect(rig.marked('deaf')).toEqual([]);
+  });
+});
+
 describe('a server that goes while its runner drains', () => {
   it('is waited for until the drain timeout, and the runner says which run it could not report', async () => {
     await rig.start({ worker: 'worker.js', drainTimeoutMs: 1_500 });
     const gate = path.join(rig.dir, 'go');
     const id = await rig.queue(`until [ -e ${gate} ]; do sleep 0.02; done`);
-    await until('it runs', async () => (await rig.run(id)).state === 'running');
+    await until('it was accepted', () => rig.said.some((line) => line.startsWith('run started')));
     rig.runner.signal();
     await rig.server.close();
     writeFileSync(gate, '');

@@ -23,11 +23,12 @@ export class SlotLines {
     this.#paint = paint;
   }
 
-  /** Remembers the last line of each job in what was printed, and gives it with the names dimmed. */
+  /** Remembers the last line of each job in what was printed, and gives it with the names dimmed and each colour ended. */
   printed(text: string): string {
     return text.replace(/^(.*?) \| (.*)$/gm, (_, name: string, line: string) => {
       if (line.trim() !== '') this.#last.set(name.trimEnd(), plain(line));
-      return `${this.#paint('dim', `${name} |`)} ${line}`;
+      const reset = line.includes('\u001b') ? '\u001b[0m' : '';
+      return `${this.#paint('dim', `${name} |`)} ${line}${reset}`;
     });
   }
 
