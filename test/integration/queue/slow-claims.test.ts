@@ -73,25 +73,28 @@ function lease(id: string, waitMs = 30_000, signal = new AbortController().signa
   return queue.lease(request);
 }
 
+/** Long enough for a run to be queued on a busy machine before it passes. */
+const WAIT_MS = 1_500;
+
 describe('a lease whose time passes during a claim', () => {
   it('gets the run that the claim brings', async () => {
-    const waiting = lease('s1', 30);
+    const waiting = lease('s1', WAIT_MS);
     await until('the first look', () => claims.length === 1);
     const open = close();
     const [run] = await rig.queue('team/app', newRun());
     await until('the second look', () => claims.length === 2);
-    await delay(60);
+    await delay(WAIT_MS + 100);
     open();
     await expect(waiting).resolves.toMatchObject({ run, attempt: 1 });
   });
 
   it('ends when the claim brings nothing', async () => {
-    const waiting = lease('s1', 30);
+    const waiting = lease('s1', WAIT_MS);
     await until('the first look', () => claims.length === 1);
     const open = close();
     await rig.queue('team/app', newRun({ labels: ['gpu'] }));
     await until('the second look', () => claims.length === 2);
-    await delay(60);
+    await delay(WAIT_MS + 100);
     open();
     await expect(waiting).resolves.toBeNull();
   });
