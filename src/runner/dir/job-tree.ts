@@ -25,12 +25,18 @@ export function treeGuardName(tree: string): string {
  * Makes `jobs/<run>-<attempt>.<server>` with its owner record in it. The tree is made under another
  * name and appears under its own with the record, so a tree without one is always a leftover.
  */
-export async function makeJobTree(dir: RunnerDir, trash: Trash, identity: OwnerIdentity): Promise<JobTree> {
+export async function makeJobTree(
+  dir: RunnerDir,
+  trash: Trash,
+  identity: OwnerIdentity,
+  options: { signal?: AbortSignal } = {},
+): Promise<JobTree> {
   const { layout, guards } = dir;
   const tree = layout.jobTree(identity.run, identity.attempt, identity.server);
-  const guard: HeldGuard = await guards.exclusive(treeGuardName(tree));
-  const making = mkdtempSync(path.join(layout.jobs, NEW_PREFIX));
+  const guard: HeldGuard = await guards.exclusive(treeGuardName(tree), options);
+  let making: string | null = null;
   try {
+    making = mkdtempSync(path.join(layout.jobs, NEW_PREFIX));
     const owner = new OwnerFile(making);
     owner.create(identity);
     mkdirSync(path.join(making, 'src'));
@@ -38,7 +44,7 @@ export async function makeJobTree(dir: RunnerDir, trash: Trash, identity: OwnerI
     trash.put(tree); // of an attempt that this server gave twice, after its data were restored
     renameSync(making, tree);
   } catch (error) {
-    trash.put(making);
+    if (making !== null) trash.tryPut(making);
     guard.release();
     throw error;
   }
@@ -46,7 +52,8 @@ export async function makeJobTree(dir: RunnerDir, trash: Trash, identity: OwnerI
   const dispose = (): void => {
     if (disposed) return;
     disposed = true;
-    trash.put(tree);
+    // What may not be moved keeps its record, and the next start's sweep tries again.
+    trash.tryPut(tree);
     guard.release();
   };
   return { path: tree, owner: new OwnerFile(tree), dispose };

@@ -1,47 +1,124 @@
-import { chmodSync, lstatSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
+import { allowOwner, openFolder } from './open-folder.ts';
 
 /** Most lines about what is left: one is shown, the rest are counted. */
 const MOST_LEFT = 1000;
+/** Levels that are walked at once, each with a descriptor; what lies deeper is moved up first. */
+const MOST_DEEP = 64;
 
 /**
- * Deletes a tree. Follows no link, whether at the top or below; makes directories writable that are
- * not (0555, as the Go module cache has them). What withstands stays, with the directories above it,
- * and is given as `path: why`.
+ * Deletes a tree. Follows no link, at the top or below, also where one takes a directory's place
+ * meanwhile: each directory is opened as one and walked through its descriptor. Makes directories
+ * writable that are not (0555, as the Go module cache has them), and is bounded neither by the length of
+ * a path nor by the depth of the tree. What withstands stays, with the directories above it, and is
+ * given as `path: why`.
  */
 export function removeTree(root: string): string[] {
   const left: string[] = [];
-  removeAt(root, left);
+  new Removal(root, left).run();
   return left;
 }
 
-function removeAt(file: string, left: string[]): void {
-  const stat = lstatSync(file, { throwIfNoEntry: false });
-  if (!stat) return;
-  if (!stat.isDirectory()) {
-    attempt(file, left, () => unlinkSync(file));
-    return;
+class Removal {
+  readonly #root: string;
+  readonly #left: string[];
+  /** Directories that were moved up to the root, and are walked after it. */
+  #hoisted = false;
+  #rootFd = -1;
+
+  constructor(root: string, left: string[]) {
+    this.#root = root;
+    this.#left = left;
   }
-  const before = left.length;
-  for (const name of namesIn(file, stat.mode, left)) removeAt(`${file}/${name}`, left);
-  if (left.length === before) attempt(file, left, () => rmdirSync(file));
+
+  run(): void {
+    const fd = enter(this.#root, this.#root, this.#left);
+    if (fd === null) return;
+    this.#rootFd = fd;
+    try {
+      do {
+        this.#hoisted = false;
+        this.#empty(fd, this.#root, 0);
+      } while (this.#hoisted);
+    } finally {
+      closeSync(fd);
+    }
+    if (this.#left.length === 0) attempt(this.#root, this.#left, () => rmdirSync(this.#root));
+  }
+
+  /** `shown` is the path for people, which may be too long to be used. */
+  #empty(fd: number, shown: string, depth: number): void {
+    for (const entry of listed(fd, shown, this.#left)) {
+      const at = `/proc/self/fd/${fd}/${entry.name}`;
+      const below = `${shown}/${entry.name}`;
+      if (entry.isDirectory()) this.#removeFolder(at, below, depth + 1);
+      else attempt(below, this.#left, () => unlinkSync(at));
+    }
+  }
+
+  #removeFolder(at: string, shown: string, depth: number): void {
+    const before = this.#left.length;
+    const fd = enter(at, shown, this.#left);
+    if (fd === null) return;
+    try {
+      if (depth >= MOST_DEEP && this.#hoist(at)) return;
+      this.#empty(fd, shown, depth);
+    } finally {
+      closeSync(fd);
+    }
+    if (this.#left.length === before) attempt(shown, this.#left, () => rmdirSync(at));
+  }
+
+  #hoist(at: string): boolean {
+    try {
+      renameSync(at, `/proc/self/fd/${this.#rootFd}/deep-${randomBytes(8).toString('hex')}`);
+      this.#hoisted = true;
+      return true;
+    } catch {
+      return false; // something in it withstands: that is said where it does
+    }
+  }
 }
 
-function namesIn(folder: string, mode: number, left: string[]): string[] {
+/** The descriptor of a directory, made writable for its owner; a file or link there is unlinked: null. */
+function enter(at: string, shown: string, left: string[]): number | null {
+  let fd: number;
+  try {
+    fd = openFolder(at);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOTDIR' || code === 'ELOOP') attempt(shown, left, () => unlinkSync(at));
+    else if (code !== 'ENOENT') say(shown, error, left);
+    return null;
+  }
   // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
-  if ((mode & 0o700) !== 0o700) attempt(folder, [], () => chmodSync(folder, 0o700));
-  let names: string[] = [];
-  attempt(folder, left, () => {
-    names = readdirSync(folder);
-  });
-  return names;
+  attempt(shown, [], () => allowOwner(fd));
+  return fd;
+}
+
+function listed(fd: number, shown: string, left: string[]) {
+  try {
+    return readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(shown, error, left);
+    return [];
+  }
 }
 
 function attempt(file: string, left: string[], work: () => void): void {
   try {
     work();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    if (left.length < MOST_LEFT) left.push(`${file}: ${oneLine(error)}`);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(file, error, left);
   }
+}
+
+function say(file: string, error: unknown, left: string[]): void {
+  if (left.length < MOST_LEFT) left.push(`${shortened(file)}: ${oneLine(error)}`);
+}
+
+function shortened(file: string): string {
+  return file.length > 300 ? `${file.slice(0, 150)}…${file.slice(-100)}` : file;
 }

@@ -32,7 +32,7 @@ export function roomMaker(parts: RoomParts) {
     const namespace = await namespaces.hold(key, signal);
     try {
       const identity = identityOf(parts, spec, namespace.name);
-      const tree = await makeJobTree(dir, trash, identity);
+      const tree = await makeJobTree(dir, trash, identity, { signal });
       if (identity.git) saved.used(identity.git);
       const { cgroup } = identity;
       return {

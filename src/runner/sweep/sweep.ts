@@ -63,7 +63,7 @@ function sweepFifos(dir: RunnerDir, trash: Trash): void {
   for (const process of readdirSync(folder)) {
     const guard = dir.guards.try(processGuardName(process), 'exclusive');
     if (!guard) continue;
-    trash.put(path.join(folder, process));
+    trash.tryPut(path.join(folder, process));
     guard.release();
   }
 }
