@@ -62,7 +62,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   log.debug(saved.tidy(), 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
-    const cleared = trimmer.clearFree();
+    const cleared = await trimmer.clearFree();
     log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
   }
   step('probe');

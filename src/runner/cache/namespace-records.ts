@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { NamespaceKey } from '../../shared/dir-layout.ts';
@@ -11,8 +11,6 @@ const recordSchema = z.object({
   image: z.string(),
   /** Epoch ms of the last hold's begin or end. */
   lastUsed: z.number(),
-  /** Asked for by a job with `--no-cache`: whoever can have it alone removes it. */
-  removeWhenFree: z.boolean().default(false),
   sizeBytes: z.number().nullable().default(null),
   measuredAt: z.number().nullable().default(null),
 });
@@ -39,24 +37,60 @@ export class NamespaceRecords {
     }
   }
 
-  used(name: string, key: NamespaceKey, change: { removeWhenFree?: boolean } = {}): void {
+  used(name: string, key: NamespaceKey): void {
     const before = this.read(name);
     this.#write(name, {
       ...key,
       lastUsed: Date.now(),
-      removeWhenFree: change.removeWhenFree || (before?.removeWhenFree ?? false),
       sizeBytes: before?.sizeBytes ?? null,
       measuredAt: before?.measuredAt ?? null,
     });
   }
 
-  measured(name: string, sizeBytes: number, measuredAt: number): void {
+  /** `measuredAt`: when measuring began; null where it was in use meanwhile, so that it is measured again. */
+  measured(name: string, sizeBytes: number, measuredAt: number | null): void {
     const before = this.read(name);
     if (before) this.#write(name, { ...before, sizeBytes, measuredAt });
   }
 
+  /**
+   * Asked for by a job with `--no-cache`: whoever can have the namespace alone removes it. A file of its
+   * own, since two who rewrite the record at once would lose it.
+   */
+  removeWhenFree(name: string): void {
+    try {
+      writeFileSync(this.#flag(name), '');
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  }
+
+  isUnwanted(name: string): boolean {
+    return existsSync(this.#flag(name));
+  }
+
+  /** Only under the exclusive guard: the namespace has been removed. */
   forget(name: string): void {
+    rmSync(this.#flag(name), { force: true });
     rmSync(this.#file(name), { force: true });
+  }
+
+  /** Names that have a record or a flag and no directory: what a crash between two steps left. */
+  strays(): string[] {
+    const entries = readdirSync(this.#cache);
+    const there = new Set(entries);
+    const named = entries.flatMap((entry) => /^([^.].*)\.json$|^\.(.+)\.remove$/.exec(entry)?.slice(1) ?? []);
+    return [...new Set(named.filter((name) => name !== undefined && !there.has(name)))];
+  }
+
+  /** Removes half-written records of processes that were killed meanwhile. */
+  removeTorn(olderThanMs: number): void {
+    for (const entry of readdirSync(this.#cache)) {
+      if (!/^\..+\.new-[0-9a-f]+$/.test(entry)) continue;
+      const file = path.join(this.#cache, entry);
+      const stat = statSync(file, { throwIfNoEntry: false });
+      if (stat && Date.now() - stat.mtimeMs > olderThanMs) rmSync(file, { force: true });
+    }
   }
 
   /** Names of the namespaces whose directories are there. */
@@ -70,15 +104,24 @@ export class NamespaceRecords {
     return path.join(this.#cache, `${name}.json`);
   }
 
+  #flag(name: string): string {
+    return path.join(this.#cache, `.${name}.remove`);
+  }
+
   /** A full disk costs a fact, not a job. */
   #write(name: string, record: NamespaceRecord): void {
-    const temporary = path.join(this.#cache, `.${name}.${randomBytes(4).toString('hex')}`);
+    const temporary = path.join(this.#cache, `.${name}.new-${randomBytes(4).toString('hex')}`);
     try {
       writeFileSync(temporary, `${JSON.stringify(record)}\n`);
       renameSync(temporary, this.#file(name));
     } catch (error) {
       rmSync(temporary, { force: true });
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      if (!isFull(error)) throw error;
     }
   }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }

@@ -15,6 +15,9 @@ export function evictionOrder(entries: readonly TrimEntry[]): TrimEntry[] {
   return entries.toSorted((a, b) => a.lastUsed - b.lastUsed || (a.name < b.name ? -1 : 1));
 }
 
+/** `kept`: used since it was measured; `withstood`: it may not be moved. */
+export type Removed = 'removed' | 'busy' | 'kept' | 'withstood';
+
 export interface Eviction {
   readonly removed: readonly string[];
   /** In use, and so passed over. */
@@ -26,18 +29,18 @@ export interface Eviction {
 }
 
 /** Walks the order and evicts by `remove` until the total is within the limit. */
-export function evict(
+export async function evict(
   entries: readonly TrimEntry[],
   limitBytes: number,
-  remove: (name: string) => 'removed' | 'busy' | 'kept',
-): Eviction {
+  remove: (name: string) => Removed | Promise<Removed>,
+): Promise<Eviction> {
   const bytesBefore = entries.reduce((sum, entry) => sum + entry.bytes, 0);
   const removed: string[] = [];
   const busy: string[] = [];
   let total = bytesBefore;
   for (const entry of evictionOrder(entries)) {
     if (total <= limitBytes) break;
-    const result = remove(entry.name);
+    const result = await remove(entry.name);
     if (result === 'busy') busy.push(entry.name);
     if (result !== 'removed') continue;
     removed.push(entry.name);

@@ -5,8 +5,9 @@ import type { FileThread } from '../dir/file-thread.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
+import { Breather } from './breather.ts';
 import type { Namespaces } from './namespaces.ts';
-import { type Eviction, evict, type TrimEntry } from './plan-trim.ts';
+import { type Eviction, evict, type Removed, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
 
 export interface TrimLimits {
@@ -14,6 +15,8 @@ export interface TrimLimits {
   readonly gitSize: SizeOrShare;
   readonly minFree: SizeOrShare;
 }
+
+export type TrimProgress = (at: { done: number; of: number; what: 'cache' | 'git' }) => void;
 
 export interface Trimmed {
   readonly cache: Eviction;
@@ -58,62 +61,95 @@ export class Trimmer {
     return disk.freeBytes < bytesOf(this.#limits.minFree, disk.totalBytes);
   }
 
-  /** One turn; null where another process has it. Never rejects: a trim that fails is tried again later. */
-  async trim(): Promise<Trimmed | null> {
+  /**
+   * One turn; null where another process has it, or where it failed, which is said and tried again by
+   * the next. Never rejects. `stop` ends it between two things; `onProgress` hears what is measured.
+   */
+  async trim(stop?: AbortSignal, onProgress: TrimProgress = () => {}): Promise<Trimmed | null> {
     let trimmed: Trimmed | null = null;
     try {
-      await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
+      await runChore(this.#dir.layout.locks, 'trim', async (robbed) => {
+        const signal = stop ? AbortSignal.any([robbed, stop]) : robbed;
         this.#trash.empty();
-        this.#removeUnwanted();
-        trimmed = await this.#evictAll(signal);
-        for (const name of this.#saved.names()) await this.#saved.maintain(name, signal);
+        await this.#removeUnwanted();
+        this.#namespaces.tidyRecords();
+        // What is on its way out still counts on the disk: without this wait, too much would follow it.
+        if (this.isLow()) await this.#trash.settled();
+        trimmed = await this.#evictAll(signal, onProgress);
+        for (const name of this.#saved.names()) {
+          if (!signal.aborted) await this.#saved.maintain(name, signal);
+        }
       });
     } catch (error) {
-      this.#log.warn({}, `trimming failed and is tried again: ${oneLine(error)}`);
+      if (!stop?.aborted) this.#log.warn({}, `trimming failed and is tried again: ${oneLine(error)}`);
     }
     return trimmed;
   }
 
   /** For a start with `--no-cache`: removes every namespace that nobody uses. */
-  clearFree(): { removed: string[]; busy: string[] } {
+  async clearFree(): Promise<{ removed: string[]; busy: string[] }> {
     const removed: string[] = [];
     const busy: string[] = [];
+    const breather = new Breather();
     for (const name of this.#namespaces.records.names()) {
+      await breather.breathe();
       (this.#namespaces.removeIfFree(name) === 'removed' ? removed : busy).push(name);
     }
     return { removed, busy };
   }
 
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
-  #removeUnwanted(): void {
+  async #removeUnwanted(): Promise<void> {
+    const breather = new Breather();
     for (const name of this.#namespaces.records.names()) {
-      if (this.#namespaces.records.read(name)?.removeWhenFree) this.#namespaces.removeIfFree(name);
+      await breather.breathe();
+      if (this.#namespaces.records.isUnwanted(name)) this.#namespaces.removeIfFree(name);
     }
   }
 
-  async #evictAll(signal: AbortSignal): Promise<Trimmed> {
+  async #evictAll(signal: AbortSignal, onProgress: TrimProgress): Promise<Trimmed> {
+    const cacheEntries = await this.#measureNamespaces(signal, onProgress);
+    const gitEntries = await this.#measureSaved(signal, onProgress);
     const disk = diskOf(this.#dir.layout.root);
-    const cacheEntries = await this.#measureNamespaces(signal);
-    const gitEntries = await this.#measureSaved(signal);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
-    const limit = (of: SizeOrShare, entries: readonly TrimEntry[]): number => {
+    const limit = (of: SizeOrShare, entries: readonly TrimEntry[], toGive: number): number => {
       const total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-      return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - missing));
+      return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - toGive));
     };
-    const cache = evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries), (name) =>
-      signal.aborted ? 'kept' : this.#evictNamespace(name, cacheEntries),
+    const breather = new Breather();
+    const evictBy = (remove: (name: string) => Removed) => async (name: string) => {
+      await breather.breathe();
+      return signal.aborted ? 'kept' : this.#tried(name, remove);
+    };
+    const cache = await evict(
+      cacheEntries,
+      limit(this.#limits.cacheSize, cacheEntries, missing),
+      evictBy((name) => this.#evictNamespace(name, cacheEntries)),
     );
-    const git = evict(gitEntries, limit(this.#limits.gitSize, gitEntries), (name) =>
-      signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
+    const stillMissing = Math.max(0, missing - (cache.bytesBefore - cache.bytesAfter));
+    const git = await evict(
+      gitEntries,
+      limit(this.#limits.gitSize, gitEntries, stillMissing),
+      evictBy((name) => this.#saved.removeIfFree(name)),
     );
     this.#report('cache', cache);
     this.#report('git', git);
     return { cache, git };
   }
 
+  /** One thing that cannot be removed does not keep the others. */
+  #tried(name: string, remove: (name: string) => Removed): Removed {
+    try {
+      return remove(name);
+    } catch (error) {
+      this.#log.warn({ name }, `cannot be removed, and is tried again: ${oneLine(error)}`);
+      return 'withstood';
+    }
+  }
+
   /** Used since it was measured: another is the least recently used one now. */
-  #evictNamespace(name: string, entries: readonly TrimEntry[]): 'removed' | 'busy' | 'kept' {
+  #evictNamespace(name: string, entries: readonly TrimEntry[]): Removed {
     const seen = entries.find((entry) => entry.name === name)?.lastUsed;
     return this.#namespaces.removeIfFree(
       name,
@@ -121,27 +157,35 @@ export class Trimmer {
     );
   }
 
-  async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
+  /** What was not used since it was measured keeps its size; what is in use grows and is measured anew. */
+  async #measureNamespaces(signal: AbortSignal, onProgress: TrimProgress): Promise<TrimEntry[]> {
     const entries: TrimEntry[] = [];
-    for (const name of this.#namespaces.records.names()) {
+    const { records } = this.#namespaces;
+    const breather = new Breather();
+    const names = records.names();
+    for (const name of names) {
       if (signal.aborted) break;
-      const record = this.#namespaces.records.read(name);
-      const fresh = record?.measuredAt != null && record.measuredAt > record.lastUsed;
-      const begun = Date.now();
-      const bytes =
-        fresh && record?.sizeBytes != null
-          ? record.sizeBytes
-          : await this.#files.measure(this.#dir.layout.namespace(name));
-      if (!fresh) this.#namespaces.records.measured(name, bytes, begun);
+      await breather.breathe();
+      onProgress({ done: entries.length, of: names.length, what: 'cache' });
+      const record = records.read(name);
+      const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
+      let bytes = known ? record.sizeBytes : null;
+      if (bytes === null || this.#namespaces.inUse(name)) {
+        const begun = Date.now();
+        bytes = await this.#files.measure(this.#dir.layout.namespace(name));
+        records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
+      }
       entries.push({ name, bytes, lastUsed: record?.lastUsed ?? 0 });
     }
     return entries;
   }
 
-  async #measureSaved(signal: AbortSignal): Promise<TrimEntry[]> {
+  async #measureSaved(signal: AbortSignal, onProgress: TrimProgress): Promise<TrimEntry[]> {
     const entries: TrimEntry[] = [];
-    for (const name of this.#saved.names()) {
+    const names = this.#saved.names();
+    for (const name of names) {
       if (signal.aborted) break;
+      onProgress({ done: entries.length, of: names.length, what: 'git' });
       const bytes = await this.#files.measure(this.#saved.path(name));
       entries.push({ name, bytes, lastUsed: this.#saved.lastUsed(name) });
     }
