@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { benchCommand } from './bench.ts';
+import { cacheCommand } from './cache.ts';
 import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
@@ -33,6 +34,7 @@ const COMMANDS: readonly MakeCommand[] = [
   repoCommand,
   keyCommand,
   secretCommand,
+  cacheCommand,
   lintCommand,
   doctorCommand,
   benchCommand,
