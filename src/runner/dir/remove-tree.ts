@@ -116,7 +116,12 @@ function attempt(file: string, left: string[], work: () => void): void {
 }
 
 function say(file: string, error: unknown, left: string[]): void {
-  if (left.length < MOST_LEFT) left.push(`${shortened(file)}: ${oneLine(error)}`);
+  if (left.length < MOST_LEFT) left.push(`${shortened(file)}: ${reasonOf(error)}`);
+}
+
+/** Without the path that the system was given, which is of a descriptor and another each time. */
+function reasonOf(error: unknown): string {
+  return oneLine(error).replace(/, [a-z]+ '.*$/, '');
 }
 
 function shortened(file: string): string {

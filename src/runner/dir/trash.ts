@@ -53,7 +53,7 @@ export class Trash {
     try {
       return this.put(file) ? 'put' : 'none';
     } catch (error) {
-      this.#tell([`${file}: ${oneLine(error)}`]);
+      this.#tell([`${file}: ${oneLine(error).replace(/, rename '.*$/, '')}`]);
       return 'withstood';
     }
   }
