@@ -7,7 +7,7 @@ import { Random } from '../support/random.ts';
 import { Cleanup } from '../support/temp.ts';
 
 /** Longer by hand: VOLE_TORTURE_SECONDS=300. */
-const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 8);
+const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 6);
 const SEED = Number(process.env['VOLE_TORTURE_SEED'] ?? Date.now() % 1_000_000);
 
 let cleanup: Cleanup;
