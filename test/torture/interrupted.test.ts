@@ -10,6 +10,9 @@ import { CacheRig } from '../support/cache-rig.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 
+/** The whole where there is time; `bench/locks.ts` measures it with 100,000. */
+const FILES = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 0) >= 30 ? 100_000 : 10_000;
+
 let cleanup: Cleanup;
 let root: string;
 let rig: CacheRig;
@@ -95,9 +98,9 @@ describe('two processes with --no-cache', () => {
 describe('kill -9', () => {
   it('in the middle of a removal leaves what the next start finishes and says', async () => {
     const half = path.join(rig.dir.layout.trash, 'half');
-    manyFiles(half, 20_000);
+    manyFiles(half, 10_000);
     const actor = new CacheActor(cleanup, ['empty', root]);
-    await until('some of it is gone', () => readdirSync(half).length < 39);
+    await until('some of it is gone', () => readdirSync(half).length < 20);
     await actor.kill('SIGKILL');
     expect(actor.said).not.toContain('done');
     const { lines } = await sweep(rig.dir, rig.trash);
@@ -108,7 +111,7 @@ describe('kill -9', () => {
 
   it('in the middle of measuring leaves a turn that another takes over', async () => {
     const held = await rig.hold();
-    manyFiles(held.path, 20_000);
+    manyFiles(held.path, 10_000);
     held.release({ remove: false });
     const actor = new CacheActor(cleanup, ['trim', root, '1']);
     await actor.says(/begun/);
@@ -158,9 +161,9 @@ describe('much in a namespace', () => {
     },
   );
 
-  it('with 100,000 files does not stall the main thread', async () => {
+  it(`with ${FILES} files does not stall the main thread`, async () => {
     const held = await rig.hold();
-    manyFiles(held.path, 100_000);
+    manyFiles(held.path, FILES);
     held.release({ remove: false });
     for (let at = 0; at < 200; at += 1) await rig.fill(`team/small${at}`, 10);
     const stall = monitorEventLoopDelay({ resolution: 5 });
