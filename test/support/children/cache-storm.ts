@@ -103,7 +103,7 @@ async function use(): Promise<void> {
     await (random.chance(70) ? useNamespace(turn) : useAlone(turn)).catch((error: unknown) =>
       say('fault', { line: String(error) }),
     );
-    if (turn % 20 === 0) say('counts', counts);
+    if (turn % 5 === 0) say('counts', counts);
   }
 }
 

@@ -10,14 +10,14 @@ import { Guards } from '../../../src/shared/lock/guard.ts';
 if (isMainThread) {
   const [, , dir = '', ms = '1000'] = process.argv;
   const thread = new Worker(new URL(import.meta.url), { workerData: { dir, ms: Number(ms) } });
-  let going = true;
+  const state = { going: true };
   const result = once(thread, 'message').then(([message]) => {
-    going = false;
+    state.going = false;
     return message as { tries: number; refused: number };
   });
   let spawned = 0;
   const storm = async (): Promise<void> => {
-    for (; going; spawned += 1) {
+    for (; state.going; spawned += 1) {
       await once(spawn('true', { stdio: 'ignore' }), 'exit');
       await delay(1); // without it, a loop that only spawns never gets to the thread's message
     }
