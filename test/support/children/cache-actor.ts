@@ -1,6 +1,6 @@
 // Does one thing with a runner's directory, so that a test can stop or kill it in the middle of it.
 // Arguments: what, dir, further ones.
-import { chmodSync, existsSync, mkdirSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { makeJobTree } from '../../../src/runner/dir/job-tree.ts';
 import { CacheRig } from '../cache-rig.ts';
@@ -51,6 +51,23 @@ switch (what) {
       if (run === 1) say('begun');
       tree.dispose();
     }
+  case 'full': {
+    const held = await rig.hold();
+    const fill = (): void => {
+      for (let at = 0; ; at += 1) writeFileSync(path.join(held.path, `f${at}`), 'x');
+    };
+    try {
+      fill();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+    held.release({ remove: false });
+    const trimmed = await rig.trimmer().trim();
+    await rig.trash.settled();
+    const left = [...rig.cached(), ...readdirSync(rig.dir.layout.trash)];
+    say(JSON.stringify({ removed: trimmed?.cache.removed.length, left, warnings: rig.warnings }));
+    break;
+  }
   case 'go': {
     const held = await rig.hold();
     for (let at = 0; at < 50; at += 1) {
