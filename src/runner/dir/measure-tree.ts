@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, openSync, readdirSync, type Stats } from 'node:fs';
+import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
 
 const BLOCK_BYTES = 512;
 /** Far under the kernel's 4,096 bytes for a path: below that, the walk starts anew from a descriptor. */
@@ -14,36 +14,66 @@ interface Base {
 /**
  * Bytes on disk below a path, as `du -s` counts them: blocks of 512 bytes whatever the file system's
  * own block is, a file with several links once, links themselves and not what they name. What
- * vanishes or may not be read while it is measured counts as nothing. Any depth.
+ * vanishes or may not be read while it is measured counts as nothing. Any depth, and any number of files
+ * in a directory: only directories are remembered.
  */
 export function measureTree(root: string): number {
-  const seen = new Set<string>();
-  let blocks = 0;
-  const pending: { base: Base; file: string }[] = [];
-  const push = (base: Base, file: string): void => {
-    base.users += 1;
-    pending.push({ base, file });
-  };
-  const done = (base: Base): void => {
-    base.users -= 1;
-    if (base.users === 0 && base.fd !== null) closeSync(base.fd);
-  };
-  push({ path: '', fd: null, users: 0 }, root);
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { base, file } = next;
-    const stat = look(file);
-    if (stat && !isSeen(stat, seen)) {
-      blocks += stat.blocks;
-      if (stat.isDirectory()) {
-        const from = file.length > LONG_PATH ? baseAt(file) : base;
-        const folder = from === base ? file : from.path;
-        for (const name of namesIn(folder)) push(from, `${folder}/${name}`);
-        if (from !== base && from.users === 0 && from.fd !== null) closeSync(from.fd);
-      }
+  const stat = look(root);
+  if (!stat) return 0;
+  if (!stat.isDirectory()) return stat.blocks * BLOCK_BYTES;
+  return (stat.blocks + new Measuring().below(root)) * BLOCK_BYTES;
+}
+
+class Measuring {
+  /** Inodes of files with several links, by device. */
+  readonly #seen = new Map<number, Set<number>>();
+  readonly #pending: { base: Base; folder: string }[] = [];
+
+  below(root: string): number {
+    let blocks = 0;
+    this.#push({ path: '', fd: null, users: 0 }, root);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      const { base, folder } = next;
+      const from = folder.length > LONG_PATH ? baseAt(folder) : base;
+      from.users += 1;
+      blocks += this.#in(from, from === base ? folder : from.path);
+      done(from);
+      done(base);
     }
-    done(base);
+    return blocks;
   }
-  return blocks * BLOCK_BYTES;
+
+  /** Of the entries of one directory; those that are directories are looked into later. */
+  #in(base: Base, folder: string): number {
+    let blocks = 0;
+    eachName(folder, (name) => {
+      const file = `${folder}/${name}`;
+      const stat = look(file);
+      if (!stat || this.#isSeen(stat)) return;
+      blocks += stat.blocks;
+      if (stat.isDirectory()) this.#push(base, file);
+    });
+    return blocks;
+  }
+
+  #push(base: Base, folder: string): void {
+    base.users += 1;
+    this.#pending.push({ base, folder });
+  }
+
+  #isSeen(stat: Stats): boolean {
+    if (stat.nlink <= 1 || stat.isDirectory()) return false;
+    const inodes = this.#seen.get(stat.dev) ?? new Set();
+    this.#seen.set(stat.dev, inodes);
+    if (inodes.has(stat.ino)) return true;
+    inodes.add(stat.ino);
+    return false;
+  }
+}
+
+function done(base: Base): void {
+  base.users -= 1;
+  if (base.users === 0 && base.fd !== null) closeSync(base.fd);
 }
 
 function baseAt(folder: string): Base {
@@ -55,14 +85,6 @@ function baseAt(folder: string): Base {
   }
 }
 
-function isSeen(stat: Stats, seen: Set<string>): boolean {
-  if (stat.nlink <= 1 || stat.isDirectory()) return false;
-  const inode = `${stat.dev}:${stat.ino}`;
-  if (seen.has(inode)) return true;
-  seen.add(inode);
-  return false;
-}
-
 function look(file: string): Stats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false });
@@ -71,10 +93,18 @@ function look(file: string): Stats | undefined {
   }
 }
 
-function namesIn(folder: string): string[] {
+function eachName(folder: string, use: (name: string) => void): void {
+  let dir: Dir;
   try {
-    return readdirSync(folder);
+    dir = opendirSync(folder, { bufferSize: 512 });
   } catch {
-    return []; // unreadable or gone
+    return; // unreadable or gone
+  }
+  try {
+    for (let entry = dir.readSync(); entry; entry = dir.readSync()) use(entry.name);
+  } catch {
+    // gone meanwhile
+  } finally {
+    dir.closeSync();
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { closeSync, type Dir, type Dirent, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
 import { allowOwner, openFolder } from './open-folder.ts';
 
@@ -48,27 +48,38 @@ class Removal {
     if (this.#left.length === 0) attempt(this.#root, this.#left, () => rmdirSync(this.#root));
   }
 
-  /** `shown` is the path for people, which may be too long to be used. */
+  /**
+   * `shown` is the path for people, which may be too long to be used. Entries are read a few at a time,
+   * since a folder may hold more than fits in memory; a file system may pass over some while others are
+   * removed, so it is read again until there is nothing more to remove.
+   */
   #empty(fd: number, shown: string, depth: number): void {
-    for (const entry of listed(fd, shown, this.#left)) {
-      const at = `/proc/self/fd/${fd}/${entry.name}`;
-      const below = `${shown}/${entry.name}`;
-      if (entry.isDirectory()) this.#removeFolder(at, below, depth + 1);
-      else attempt(below, this.#left, () => unlinkSync(at));
+    for (let removed = true; removed; ) {
+      removed = false;
+      const before = this.#left.length;
+      eachEntry(`/proc/self/fd/${fd}`, shown, this.#left, (entry) => {
+        const at = `/proc/self/fd/${fd}/${entry.name}`;
+        const below = `${shown}/${entry.name}`;
+        const gone = entry.isDirectory()
+          ? this.#removeFolder(at, below, depth + 1)
+          : attempt(below, this.#left, () => unlinkSync(at));
+        removed ||= gone;
+      });
+      if (this.#left.length > before) return; // it is not going to be empty
     }
   }
 
-  #removeFolder(at: string, shown: string, depth: number): void {
+  #removeFolder(at: string, shown: string, depth: number): boolean {
     const before = this.#left.length;
     const fd = enter(at, shown, this.#left);
-    if (fd === null) return;
+    if (fd === null) return this.#left.length === before;
     try {
-      if (depth >= MOST_DEEP && this.#hoist(at)) return;
+      if (depth >= MOST_DEEP && this.#hoist(at)) return true;
       this.#empty(fd, shown, depth);
     } finally {
       closeSync(fd);
     }
-    if (this.#left.length === before) attempt(shown, this.#left, () => rmdirSync(at));
+    return this.#left.length === before && attempt(shown, this.#left, () => rmdirSync(at));
   }
 
   #hoist(at: string): boolean {
@@ -98,20 +109,32 @@ function enter(at: string, shown: string, left: string[]): number | null {
   return fd;
 }
 
-function listed(fd: number, shown: string, left: string[]) {
+function eachEntry(at: string, shown: string, left: string[], use: (entry: Dirent) => void): void {
+  let folder: Dir;
   try {
-    return readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true });
+    folder = opendirSync(at, { bufferSize: 512 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(shown, error, left);
-    return [];
+    return;
+  }
+  try {
+    for (let entry = folder.readSync(); entry; entry = folder.readSync()) use(entry);
+  } catch (error) {
+    say(shown, error, left);
+  } finally {
+    folder.closeSync();
   }
 }
 
-function attempt(file: string, left: string[], work: () => void): void {
+/** Whether it is done, by this or by somebody else. */
+function attempt(file: string, left: string[], work: () => void): boolean {
   try {
     work();
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(file, error, left);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
+    say(file, error, left);
+    return false;
   }
 }
 

@@ -117,6 +117,7 @@ describe('trimming', () => {
 
   it('never takes a namespace whose record is missing from who holds it', async () => {
     const held = await other.hold();
+    writeFileSync(path.join(held.path, 'file'), 'x'); // an empty directory takes no blocks on a tmpfs
     rmSync(path.join(one.dir.layout.cache, `${held.name}.json`));
     expect((await one.trimmer().trim())?.cache.busy).toEqual([held.name]);
     held.release({ remove: false });

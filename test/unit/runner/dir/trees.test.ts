@@ -112,3 +112,12 @@ describe('measuring a tree', () => {
     expect(removeTree(root)).toEqual([]);
   });
 });
+
+it('a folder of thousands of files is measured and removed', () => {
+  const root = path.join(dir, 'wide');
+  mkdirSync(root);
+  execFileSync('sh', ['-c', 'seq 1 5000 | xargs touch'], { cwd: root });
+  expect(measureTree(root)).toBe(du(root));
+  expect(removeTree(root)).toEqual([]);
+  expect(existsSync(root)).toBe(false);
+});
