@@ -1,121 +1,79 @@
 import { Command } from 'commander';
-import type { CacheAdmin } from '../runner/cache/cache-admin.ts';
-import { repositoryNameSchema } from '../shared/api-names.ts';
+import type { Eviction } from '../runner/cache/plan-trim.ts';
 import { ERRORS, VoleError } from '../shared/errors.ts';
-import type { Settings } from '../shared/settings/types.ts';
-import { argument } from './client/client-command.ts';
+import { formatBytes } from '../shared/units.ts';
+import type { CacheParts } from './cache/open-cache.ts';
+import { printJson } from './client/client-command.ts';
+import { table } from './client/table.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
-import { addSettings, readSettings } from './settings-options.ts';
+import { addSettings } from './settings-options.ts';
 
-type Given = Readonly<Record<string, unknown>>;
-type CacheSettings = Settings<'cache'>;
+type Options = Readonly<Record<string, unknown>>;
+type Work = (parts: CacheParts, context: CliContext, json: boolean) => void | Promise<void>;
 
-/** `vole cache`: the caches and saved checkouts of a runner's directory, safe beside live runners. */
+/** `vole cache`: looks at and tidies the directory of this host's runners, beside them or without. */
 export function cacheCommand(context: CliContext): Command {
-  const command = new Command('cache').description(
-    "look after the caches of a runner's directory; safe while runners use it",
-  );
-  command.addCommand(lsCommand(context));
-  command.addCommand(trimCommand(context));
-  command.addCommand(clearCommand(context));
-  command.addCommand(verifyCommand(context));
+  const command = new Command('cache').description("look at and tidy a runner directory's caches");
+  const add = (name: string, doc: string, what: string, work: Work): void => {
+    const part = new Command(name).description(doc).option('--json', 'print JSON');
+    addSettings(part, 'cache');
+    withExamples(part, [{ command: `vole cache ${name} --dir /var/lib/vole`, what }]);
+    part.action(async (options: Options) => {
+      const { withCache } = await import('./cache/open-cache.ts');
+      await withCache(options, context, (parts) => work(parts, context, options['json'] === true));
+    });
+    command.addCommand(part);
+  };
+  add('ls', 'list namespaces and saved checkouts', 'what takes room, and what is in use', list);
+  add('trim', 'evict down to the limits, now', 'make room; what is in use is passed over and named', trim);
+  add('clear', 'remove every namespace that nobody uses', 'start with empty caches', clear);
+  add('verify', 'look for what should not be there; changes nothing', 'check a directory', verify);
   return command;
 }
 
-function lsCommand(context: CliContext): Command {
-  const command = base('ls', 'list namespaces and saved checkouts: size, last use, whether in use');
-  withExamples(command, [{ command: 'vole cache ls --dir /var/lib/vole', what: 'see what takes the room' }]);
-  return command.action(async (given: Given) => {
-    await withCache(given, context, async (admin) => {
-      const { listJson, listText } = await import('./cache/list.ts');
-      const listed = await admin.list();
-      print(context, given, listJson(listed), listText(listed, Date.now()));
-    });
-  });
-}
-
-function trimCommand(context: CliContext): Command {
-  const command = base('trim', 'remove what was not used for longest, now, until the sizes are kept');
-  withExamples(command, [
-    { command: 'vole cache trim --dir /var/lib/vole --cache-size 20GiB', what: 'make room at once' },
+function list(parts: CacheParts, context: CliContext, json: boolean): void {
+  const all = parts.stored();
+  if (json) return printJson(context, { stored: all });
+  const rows = all.map(({ kind, name, key, sizeBytes, lastUsed, inUse }) => [
+    kind,
+    name,
+    key ? `${key.repository} ${key.trust} ${key.image}` : '-',
+    sizeBytes === null ? '-' : formatBytes(sizeBytes),
+    lastUsed ? new Date(lastUsed).toISOString().slice(0, 19) : '-',
+    inUse ? 'in use' : '',
   ]);
-  return command.action(async (given: Given) => {
-    await withCache(given, context, async (admin, settings) => {
-      const { trimNow } = await import('./cache/trim-now.ts');
-      const { trimJson, trimText } = await import('./cache/outcome.ts');
-      const trimmed = await trimNow(admin, settings, context);
-      print(context, given, trimJson(trimmed), trimText(trimmed));
-    });
-  });
+  context.stdout(table(['KIND', 'NAME', 'KEY', 'SIZE', 'LAST USED', ''], rows));
 }
 
-function clearCommand(context: CliContext): Command {
-  const command = base('clear', 'remove every namespace and saved checkout that nobody uses');
-  command.option('--repository <OWNER/NAME>', 'of this repository alone');
-  withExamples(command, [
-    {
-      command: 'vole cache clear --dir /var/lib/vole --repository team/app',
-      what: 'start one repository cold',
-    },
-  ]);
-  return command.action(async (given: Given) => {
-    const { repository } = given;
-    const only =
-      typeof repository === 'string' ? argument('--repository', repositoryNameSchema, repository) : null;
-    await withCache(given, context, async (admin) => {
-      const { clearText } = await import('./cache/outcome.ts');
-      const cleared = await admin.clear(only);
-      print(context, given, cleared, clearText(cleared));
-    });
-  });
+async function trim({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const trimmed = await trimmer.trim();
+  if (!trimmed) throw new VoleError('lock-held', 'another process trims this directory just now: try again');
+  await trash.settled();
+  if (json) return printJson(context, trimmed);
+  context.stdout(sentence('namespaces', trimmed.cache));
+  context.stdout(sentence('saved checkouts', trimmed.git));
 }
 
-function verifyCommand(context: CliContext): Command {
-  const command = base('verify', 'look for what is damaged or left behind, and change nothing');
-  command.addHelpText('after', `\nExit status ${ERRORS['io-error'].exit} where something is damaged.`);
-  withExamples(command, [{ command: 'vole cache verify --dir /var/lib/vole', what: 'after a disk fault' }]);
-  return command.action(async (given: Given) => {
-    await withCache(given, context, async (admin) => {
-      const { verifyCache } = await import('../runner/cache/verify.ts');
-      const { progressLine } = await import('./cache/progress.ts');
-      const { verifyText } = await import('./cache/outcome.ts');
-      const progress = progressLine(context);
-      const findings = await verifyCache(admin, ({ done, of }) =>
-        progress.show('checking saved checkouts', done, of),
-      ).finally(() => progress.clear());
-      print(context, given, { findings }, verifyText(findings));
-      if (findings.some(({ what }) => what === 'damaged')) context.exitCode = ERRORS['io-error'].exit;
-    });
-  });
+function sentence(what: string, eviction: Eviction): string {
+  const { removed, busy, bytesBefore, bytesAfter, overshootBytes } = eviction;
+  const size = `${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after`;
+  const skipped = busy.length > 0 ? `; skipped, in use: ${busy.join(', ')}` : '';
+  const over = overshootBytes > 0 ? `; ${formatBytes(overshootBytes)} over the limit` : '';
+  return `${what}: removed ${removed.length} (${size})${skipped}${over}\n`;
 }
 
-function base(name: string, description: string): Command {
-  return addSettings(new Command(name).description(description), 'cache').option(
-    '--json',
-    'print one JSON object',
-  );
+async function clear({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const cleared = trimmer.clearFree();
+  await trash.settled();
+  if (json) return printJson(context, cleared);
+  const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';
+  context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
 }
 
-async function withCache(
-  given: Given,
-  context: CliContext,
-  work: (admin: CacheAdmin, settings: CacheSettings) => Promise<void>,
-): Promise<void> {
-  const settings = readSettings('cache', given, context);
-  const { dir } = settings;
-  if (dir === null) throw new VoleError('usage', '--dir DIR is missing');
-  const { CacheAdmin } = await import('../runner/cache/cache-admin.ts');
-  const { hostFacts } = await import('./runner/runner-options.ts');
-  const warn = (line: string): void => context.stderr(`vole: ${line}\n`);
-  const admin = await CacheAdmin.open(dir, hostFacts(1).fileThreadFile, warn);
-  try {
-    await work(admin, settings);
-  } finally {
-    await admin.close();
-  }
-}
-
-function print(context: CliContext, given: Given, json: object, text: string): void {
-  context.stdout(given['json'] ? `${JSON.stringify(json)}\n` : text);
+function verify(parts: CacheParts, context: CliContext, json: boolean): void {
+  const found = parts.faults();
+  if (found.length > 0) context.exitCode = ERRORS['io-error'].exit;
+  if (json) return printJson(context, { faults: found });
+  context.stdout(found.length > 0 ? found.map((line) => `${line}\n`).join('') : 'no faults\n');
 }

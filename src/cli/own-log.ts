@@ -1,8 +1,6 @@
 import { pino } from 'pino';
 import type { CliContext } from './context.ts';
 
-export type OwnLog = ReturnType<typeof ownLog>;
-
 /** vole's own log on standard error: JSON lines for programs, short lines on a terminal. */
 export function ownLog(level: 'debug' | 'info' | 'warn' | 'error', context: CliContext) {
   const write = (line: string): void => context.stderr(context.interactive ? forPeople(line) : line);

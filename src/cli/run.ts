@@ -3,6 +3,9 @@ import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { addSettings, readSettings } from './settings-options.ts';
 
+/** What a `.vole.yml` holds at least. */
+const SMALLEST = ['on: [push]', 'jobs:', '  test:', '    steps:', '      - run: npm test'];
+
 /** `vole run`: the workflow of the repository you stand in, here and now, with no server to set up. */
 export function runCommand(context: CliContext): Command {
   const command = new Command('run')
@@ -16,6 +19,7 @@ export function runCommand(context: CliContext): Command {
     { command: 'vole run --jobs 4 lint test', what: 'two jobs and what they need, up to four at once' },
     { command: 'vole run --ref v1.2', what: 'the workflow as it was at a tag' },
   ]);
+  command.addHelpText('after', `\nA small .vole.yml:\n\n${SMALLEST.map((line) => `  ${line}`).join('\n')}`);
   return command.action(async (jobs: string[], options: Record<string, unknown>) => {
     const settings = readSettings('run', options, context);
     const { runHere } = await import('./run/run-here.ts');

@@ -22,6 +22,7 @@ export function runnerCommand(context: CliContext): Command {
     const settings = readSettings('runner', options, context);
     const { runnerOptions } = await import('./runner/runner-options.ts');
     const { Runner } = await import('../runner/runner.ts');
+    context.onClosedOutput = 'ignore'; // what it does is not for who reads its first line
     const { ownLog } = await import('./own-log.ts');
     const log = ownLog(settings.logLevel, context);
     const runner = new Runner(runnerOptions(settings, context, log));

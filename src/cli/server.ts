@@ -17,6 +17,7 @@ export function serverCommand(context: CliContext): Command {
   ]);
   return command.action(async (options: Record<string, unknown>) => {
     const { logLevel, ...settings } = readSettings('server', options, context);
+    context.onClosedOutput = 'ignore'; // what it does is not for who reads its first line
     const { ownLog } = await import('./own-log.ts');
     const { startServer } = await import('../server/server.ts');
     const { addressText } = await import('../server/web/http-endpoint.ts');

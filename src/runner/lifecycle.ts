@@ -38,6 +38,8 @@ export type LifecycleEvent =
   | { type: 'signal'; atMs: number }
   | { type: 'drain-timeout' }
   | { type: 'cancel-timeout' }
+  /** Somebody will not wait: what runs is killed at once, and not reported. */
+  | { type: 'kill' }
   /** A job or filter that this runner should never have been given: everything is given back. */
   | { type: 'refused'; refusal: Refusal }
   /** The server no longer speaks with this version: what still can report finishes. */
@@ -64,6 +66,8 @@ export function advance(state: LifecycleState, event: LifecycleEvent): Lifecycle
       return state.mode === 'draining' ? { ...state, mode: 'cancelling', interrupted: true } : state;
     case 'cancel-timeout':
       return state.mode === 'cancelling' ? { ...state, kill: true } : state;
+    case 'kill':
+      return { ...state, mode: 'cancelling', interrupted: true, kill: true };
     case 'refused':
       return { ...state, mode: 'cancelling', refusal: state.refusal ?? event.refusal };
     case 'outdated':

@@ -67,7 +67,7 @@ async function report(
   if (run.server === server && run.account === options.endpoint.account) {
     const facts = { run: run.run, attempt: run.attempt, spool: run.spool };
     const reporter = new Reporter(link, facts, { cancel: () => {}, stale: () => {} });
-    const reported = await reporter.finish(LOST, sizeOf(run.spool));
+    const { reported } = await reporter.finish(LOST, sizeOf(run.spool));
     options.log.info({ run: run.run, attempt: run.attempt, reported }, 'reported as lost');
   }
   run.dispose();

@@ -25,11 +25,12 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #log: RunnerLog;
   #state: LifecycleState = INITIAL;
-  #host: HostServices | null = null;
   #slots: Slot[] = [];
   #timer: NodeJS.Timeout | null = null;
   #runs = 0;
   #unpassed = 0;
+  /** Runs that had ended and whose record the server never took. */
+  readonly #unreported: string[] = [];
   readonly #connected = new Set<number>();
   readonly #starting = new AbortController();
 
@@ -42,7 +43,6 @@ export class Runner {
   async run(onReady: () => void): Promise<RunnerEnd> {
     const host = await prepareHost(this.#options, this.#starting.signal);
     if (!host) return this.#end(); // told to end while starting up
-    this.#host = host;
     try {
       this.#slots = this.#makeSlots(host, onReady);
       if (this.#state.mode !== 'running') this.#follow(INITIAL);
@@ -58,6 +58,21 @@ export class Runner {
   /** A SIGTERM or SIGINT: the first drains, the second cancels, the third kills. */
   signal(): void {
     this.#apply({ type: 'signal', atMs: performance.now() });
+  }
+
+  /** Ends the grace of what was cancelled: KILL now, then its report. */
+  hurry(): void {
+    for (const slot of this.#slots) slot.hurry();
+  }
+
+  /** Ends what runs at once, unreported: the server waits for its lease, or for the next start here. */
+  kill(): void {
+    this.#apply({ type: 'kill' });
+  }
+
+  /** Cancels what runs, as a person would on the server, without waiting for a heartbeat to bring it. */
+  cancelRuns(why: string): void {
+    for (const slot of this.#slots) slot.cancel('cancelled', why);
   }
 
   /** What each slot runs now. */
@@ -82,6 +97,7 @@ export class Runner {
       onRunEnded: (spec, slot, { outcome, reported }) => {
         if (reported === 'recorded') this.#runs++;
         if (outcome.result !== 'passed') this.#unpassed++;
+        if (reported === 'abandoned') this.#unreported.push(`run ${spec.run} (${outcome.result})`);
         const facts = { run: spec.run, attempt: spec.attempt, slot, result: outcome.result, reported };
         this.#log.info(outcome.detail ? { ...facts, detail: outcome.detail } : facts, 'run ended');
         if (outcome.reason === 'disk-full') host.lookAtDisk();
@@ -146,7 +162,10 @@ export class Runner {
       for (const slot of this.#slots) slot.kill();
     } else if (mode === 'cancelling') {
       const why = refusal ? `the runner stops: ${refusal.why}` : 'the runner was told to stop';
-      for (const slot of this.#slots) slot.cancel('interrupted', why);
+      for (const slot of this.#slots) {
+        slot.cancel('interrupted', why);
+        slot.giveUpReport();
+      }
       this.#after(this.#options.killGraceMs + CANCEL_BOUND_MS, { type: 'cancel-timeout' });
     } else if (mode === 'draining') {
       this.#after(this.#options.drainTimeoutMs, { type: 'drain-timeout' });
@@ -166,7 +185,8 @@ export class Runner {
       return { exitStatus: error.exit, error: error.message, runs };
     }
     if (interrupted) {
-      const error = new VoleError('interrupted', 'ended before its runs were done; they were given back');
+      const missing = this.#unreported.length > 0 ? `; not reported: ${this.#unreported.join(', ')}` : '';
+      const error = new VoleError('interrupted', `ended before its runs were done${missing}`);
       return { exitStatus: error.exit, error: error.message, runs };
     }
     return { exitStatus: this.#options.exitStatus && this.#unpassed > 0 ? 1 : 0, error: null, runs };

@@ -8,13 +8,15 @@ import { TrimTicker } from './cache/trim-ticker.ts';
 import { Trimmer } from './cache/trimmer.ts';
 import { FileThread } from './dir/file-thread.ts';
 import { openDir } from './dir/open-dir.ts';
+import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
 import { probe } from './probe.ts';
+import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
 import type { RunServices } from './runs/run-in-flight.ts';
-import { processGuardName, sweep } from './sweep/sweep.ts';
+import { sweep } from './sweep/sweep.ts';
 
 /** How long a step's pipes may stay open after its process has exited. */
 const PIPE_GRACE_MS = 2_000;
@@ -51,18 +53,18 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const trimmer = new Trimmer({ dir, namespaces, saved, files, trash, limits, log });
 
   // Tells every sweep that this process lives, whatever its pid means elsewhere.
-  const alive = await dir.guards.exclusive(processGuardName(options.hello.process));
+  const alive = new ProcessSeats(dir).take(options.hello.process);
   const fifos = new FifoStock(path.join(dir.layout.fifos, options.hello.process));
 
   step('engine'); // none is asked for: jobs run on the host
   step('sweep');
-  const swept = await sweep(dir, trash);
+  const swept = await sweep(dir, trash, options.hello.process);
   for (const line of swept.lines) log.info({}, line);
   step('saved checkouts');
   log.debug(saved.tidy(), 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
-    const cleared = await trimmer.clearFree();
+    const cleared = trimmer.clearFree();
     log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
   }
   step('probe');
@@ -77,6 +79,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   }
   if (server === null) return null;
 
+  const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
@@ -87,7 +90,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       pool,
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroupParent: ownCgroup() }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -102,7 +105,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     close: async () => {
       ticker.stop();
       await pool.close();
-      fifos.close();
+      await fifos.close();
+      cgroups.close();
       await trash.settled();
       await files.close();
       alive.release();

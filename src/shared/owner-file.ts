@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import {
   type OwnerEvent,
@@ -13,14 +13,12 @@ const FILE = 'owner.jsonl';
 
 /** The owner record of a job's tree, as its runner keeps it. Appending is synchronous: it is on disk before work goes on. */
 export class OwnerFile {
-  readonly #file: string;
+  #fd: number | null;
 
-  constructor(tree: string) {
-    this.#file = path.join(tree, FILE);
-  }
-
-  create(identity: OwnerIdentity): void {
-    writeFileSync(this.#file, `${JSON.stringify(identity)}\n`, { flag: 'wx' });
+  /** Throws where there is one already. The tree may be renamed afterwards. */
+  constructor(tree: string, identity: OwnerIdentity) {
+    this.#fd = openSync(path.join(tree, FILE), 'ax');
+    writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
   }
 
   group(pgid: number): void {
@@ -31,10 +29,17 @@ export class OwnerFile {
     this.#append({ what: 'group-gone', pgid });
   }
 
+  /** Idempotent. */
+  close(): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+  }
+
   /** A full disk must not end the process; the marker and the cgroup still lead to the job's processes. */
   #append(event: OwnerEvent): void {
+    if (this.#fd === null) return;
     try {
-      appendFileSync(this.#file, `${JSON.stringify(event)}\n`);
+      writeSync(this.#fd, `${JSON.stringify(event)}\n`);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }

@@ -14,6 +14,8 @@ export const ownerIdentitySchema = z.object({
   bootId: z.string(),
   /** Inode of `/proc/self/ns/pid`: pids of another namespace cannot be looked up from here. */
   pidNamespace: z.string(),
+  /** Name of the runner process, as in the seat that it holds while it lives. */
+  process: z.string(),
   pid: z.number().int().positive(),
   /** Field 22 of `/proc/PID/stat`, clock ticks since boot. */
   pidStart: z.string(),

@@ -25,7 +25,7 @@ export interface WorkerTask {
   readonly baseEnv: Readonly<Record<string, string>>;
 }
 
-/** Absolute paths, all made by the main thread except `src`, `spool` and `artifacts`. */
+/** Absolute paths, all made by the main thread except `spool`, `artifacts` and the saved checkout. */
 export interface JobPaths {
   /** `jobs/<run>-<attempt>.<server>`, the folder of all below except `cache` and `git`. */
   readonly tree: string;

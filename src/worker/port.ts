@@ -2,7 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
-  readonly reason: 'cancelled' | 'timeout' | 'interrupted';
+  /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
+  readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
   readonly why: string;
 }
 
@@ -20,11 +21,15 @@ export class MainThread {
   readonly #port: MessagePort;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #stopping = new AbortController();
+  readonly #whenStopped: Promise<'stopped'>;
   #stop: Stop | null = null;
   #nextId = 1;
 
   constructor(port: MessagePort) {
     this.#port = port;
+    this.#whenStopped = new Promise((resolve) => {
+      this.#stopping.signal.addEventListener('abort', () => resolve('stopped'));
+    });
     port.on('message', (message: ToWorker) => {
       if (message.type === 'cancel') this.stop({ reason: message.reason, why: message.why });
       else this.#waiting.get(message.id)?.(message);
@@ -51,14 +56,23 @@ export class MainThread {
     this.#port.postMessage(message);
   }
 
-  /** Waits for a guard; gives the function that lets it go, or why it cannot be had. */
+  /**
+   * Waits for a guard; gives the function that lets it go, or why it cannot be had. A run that is
+   * stopped waits no longer; what is granted after all is let go at once.
+   */
   async guard(
     name: string,
     mode: GuardMode,
   ): Promise<{ ok: true; done: () => void } | { ok: false; why: string }> {
     const id = this.#nextId++;
-    const answer = await this.#ask(id, { type: 'guard', id, name, mode });
-    if (answer.type === 'granted') return { ok: true, done: () => this.tell({ type: 'guard-done', id }) };
+    const letGo = (): void => this.tell({ type: 'guard-done', id });
+    const asked = this.#ask(id, { type: 'guard', id, name, mode });
+    const answer = await Promise.race([asked, this.#whenStopped]);
+    if (answer === 'stopped') {
+      void asked.then((late) => late.type === 'granted' && letGo());
+      return { ok: false, why: 'the run was stopped while it waited for its turn' };
+    }
+    if (answer.type === 'granted') return { ok: true, done: letGo };
     return { ok: false, why: answer.type === 'denied' ? answer.why : 'no guard' };
   }
 

@@ -1,35 +1,29 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { oneLine } from '../shared/errors.ts';
-import type { Reason, RunOutcome, StepOutcome } from '../shared/outcome.ts';
+import type { JobSpec } from '../shared/job-spec.ts';
+import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
+import type { PartFailure } from './part-failure.ts';
 import { MainThread, type Stop } from './port.ts';
 import { decidingStep, runSteps } from './steps/run-steps.ts';
-
-/** What a part of the run before or after its steps gives where it fails. */
-export interface PartFailure {
-  readonly reason: Reason;
-  readonly why: string;
-}
 
 const RESULT_OF_STOP = {
   cancelled: 'cancelled',
   interrupted: 'interrupted',
   timeout: 'timed-out',
+  'disk-full': 'failed',
+  host: 'failed',
 } as const satisfies Record<Stop['reason'], RunOutcome['result']>;
 
 /** One run: checkout, steps, artifacts, outcome. What it holds belongs to it alone and goes with it. */
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
   const main = new MainThread(task.port);
-  let log: RunLog;
+  let spool: FileHandle;
   try {
-    log = new RunLog({
-      file: task.paths.spool,
-      limitBytes: task.logLimitBytes,
-      secrets: Object.values(task.spec.secrets),
-      startedAt: task.startedAt,
-      onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
-    });
+    // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
+    spool = await open(task.paths.spool, 'ax', 0o600);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
@@ -39,6 +33,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     } as const;
     return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
   }
+  const log = new RunLog({
+    fd: spool.fd,
+    limitBytes: task.logLimitBytes,
+    secrets: secretsOf(task.spec),
+    startedAt: task.startedAt,
+    onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+    onFailure: (error) => main.stop(spoolFailure(error)),
+  });
   const { timeoutMs } = task.spec;
   const overdue = setTimeout(
     () => main.stop({ reason: 'timeout', why: `the job is over its ${timeoutMs / 60_000} minutes` }),
@@ -47,12 +49,17 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   try {
     const { failure, steps } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
-    const outcome = outcomeOf(main.stopped, failure ?? spoolFailure(log), steps, deciding, start);
-    if (outcome.result !== 'passed') log.say(0, `${outcome.result}: ${outcome.detail}`);
+    const outcome = (): RunOutcome =>
+      maskedOutcome(outcomeOf(main.stopped, failure, steps, deciding, start), log);
+    const { result, reason, detail } = outcome();
+    if (failure && failure.reason !== reason) log.say(0, failure.why);
+    if (result !== 'passed') log.say(0, `${result}: ${detail}`);
     const logBytes = log.close();
-    return { outcome, logBytes };
+    // Asked again: the last bytes of the log may not have found room.
+    return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
+    await spool.close();
     main.close();
   }
 }
@@ -68,15 +75,37 @@ async function parts(
     if (failure || main.stopped) return { failure, steps: [] };
   }
   const steps = await runSteps(task, main, log);
-  if (task.spec.artifacts.length === 0 || main.stopped) return { failure: null, steps };
+  // Failed steps too have artifacts: their reports are wanted most of all.
+  if (task.spec.artifacts.length === 0 || main.stopped || log.failure) return { failure: null, steps };
   const { collectArtifacts } = await import('./artifacts/collect.ts');
   return { failure: await collectArtifacts(task, main, log), steps };
 }
 
-function spoolFailure(log: RunLog): PartFailure | null {
-  if (!log.failure) return null;
-  const full = log.failure.code === 'ENOSPC' || log.failure.code === 'EDQUOT';
-  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(log.failure)}` };
+/** What is masked: the job's secrets, and a password in the clone URL, as it stands there and as it is. */
+function secretsOf(spec: JobSpec): string[] {
+  const secrets = Object.values(spec.secrets);
+  const password = /^[a-z+]+:\/\/[^/@:]*:([^/@]+)@/i.exec(spec.source?.url ?? '')?.[1];
+  if (password === undefined) return secrets;
+  try {
+    return [...secrets, password, decodeURIComponent(password)];
+  } catch {
+    return [...secrets, password];
+  }
+}
+
+function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
+  const cut = (text: string): string => log.mask(text).slice(0, 500);
+  const steps = outcome.steps.map((step) => ({
+    ...step,
+    name: log.mask(step.name),
+    detail: cut(step.detail),
+  }));
+  return { ...outcome, detail: cut(outcome.detail), steps };
+}
+
+function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {
+  const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
+  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(error)}` };
 }
 
 function outcomeOf(
@@ -89,7 +118,8 @@ function outcomeOf(
   const durationMs = Math.round(performance.now() - start);
   if (stop)
     return { result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail: stop.why, steps, durationMs };
-  if (failure) {
+  // Artifacts that cannot be collected after a failed step are not why the run failed.
+  if (failure && !(failure.reason === 'artifact' && deciding !== null)) {
     return { result: 'failed', reason: failure.reason, detail: failure.why.slice(0, 500), steps, durationMs };
   }
   const step = deciding === null ? undefined : steps[deciding];

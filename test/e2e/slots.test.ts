@@ -25,7 +25,7 @@ describe('vole runner --jobs 4', () => {
     const [machine] = await rig.machines();
     expect(machine).toMatchObject({ busy: 4, slots: 4 });
     const busy = machine?.sessions.flatMap((session) => session.run?.id ?? []) ?? [];
-    expect(busy.toSorted()).toEqual(ids.slice(0, 4).toSorted());
+    expect(new Set(busy)).toEqual(new Set(ids.slice(0, 4)));
     expect((await rig.run(ids[4] ?? 0)).state).toBe('queued');
     const page = await (
       await fetch(`${rig.facts.http}/runners`, { headers: { accept: 'text/html' } })

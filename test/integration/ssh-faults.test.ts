@@ -194,3 +194,35 @@ test('a server that stops and starts again finds its host key, and the log where
   expect(await next.log(run, 1, 3, Buffer.from('de'))).toEqual({ type: 'ok', offset: 5 });
   expect(await next.record(run, 1, outcome('passed'), 5)).toEqual({ type: 'ok' });
 });
+
+test('a record whose reply never arrives is sent again, and is taken for what it is', async () => {
+  await rig.start();
+  const proxy = await Proxy.start(cleanup, rig.server.port);
+  const run = await rig.add();
+  const session = await rig.connect({}, { port: proxy.port });
+  await session.lease(leaseRequest());
+  await session.heartbeat(run, 1);
+  await session.log(run, 1, 0, Buffer.from('abc'));
+  proxy.mode = 'drop-replies';
+  const lost = session.record(run, 1, outcome('passed'), 3);
+  await until('it is recorded', async () => (await rig.run(run)).state === 'passed');
+  proxy.cut();
+  expect((await lost).type).toBe('disconnected');
+  proxy.mode = 'pass';
+  const next = await rig.connect();
+  expect(await next.record(run, 1, outcome('passed'), 3)).toEqual({ type: 'ok' });
+  const thief = await rig.connect({}, await rig.account('other'));
+  expect((await thief.record(run, 1, outcome('passed'), 3)).type).toBe('stale');
+});
+
+test('a job that was given but never accepted is not executed under its old attempt', async () => {
+  await rig.start();
+  const run = await rig.add();
+  const first = await rig.connect({ slot: 0 });
+  await first.lease(leaseRequest());
+  first.destroy();
+  await until('it is queued again', async () => (await rig.run(run)).state === 'queued');
+  const second = await rig.connect({ slot: 0 });
+  expect((await second.heartbeat(run, 1)).type).toBe('stale');
+  expect(await second.lease(leaseRequest())).toMatchObject({ type: 'job', run, attempt: 2 });
+});

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientChannel } from 'ssh2';
+import ssh2, { type ClientChannel } from 'ssh2';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { SessionConnection } from '../../src/runner/session/session.ts';
 import { PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
@@ -189,6 +189,31 @@ test('a key that is not known gets no channel, whatever account it names', async
   expect(await password.ready()).toBe(false);
   const refused = await rig.try({}, { account: 'nobody' });
   expect(refused).toMatchObject({ ok: false, disconnect: { reason: 'auth' } });
+});
+
+test('a known public key without its private half gets no channel', async () => {
+  await rig.start();
+  class Forger extends ssh2.BaseAgent {
+    override getIdentities(done: (error: undefined, keys: string[]) => void): void {
+      done(undefined, [rig.key.publicKey]);
+    }
+    override sign(_key: unknown, _data: Buffer, ...rest: unknown[]): void {
+      const done = rest.at(-1) as (error: undefined, signature: Buffer) => void;
+      done(undefined, Buffer.alloc(64, 7));
+    }
+  }
+  const { privateKey: _none, ...endpoint } = rig.endpoint();
+  const config = { authHandler: ['agent' as const], agent: new Forger() };
+  const peer = new RawPeer(cleanup, { ...endpoint, privateKey: rig.key.privateKey }, config);
+  expect(await peer.ready()).toBe(false);
+});
+
+test('a job that no message can hold ends as refused and goes to no other host', async () => {
+  await rig.start({ limits: { lineBytes: 400 } });
+  const session = await rig.connect();
+  const run = await rig.add();
+  expect(await session.lease(leaseRequest())).toEqual({ type: 'idle' });
+  expect(await rig.run(run)).toMatchObject({ state: 'refused', reason: 'bad-job' });
 });
 
 test('after three keys that do not do, the connection is closed', async () => {

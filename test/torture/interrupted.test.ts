@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/runner/sweep/sweep.ts';
 import { CacheActor } from '../support/cache-actor.ts';
-import { CacheRig } from '../support/cache-rig.ts';
+import { CacheRig } from '../support/runner-dir-rig.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 
@@ -103,7 +103,7 @@ describe('kill -9', () => {
     await until('some of it is gone', () => readdirSync(half).length < 20);
     await actor.kill('SIGKILL');
     expect(actor.said).not.toContain('done');
-    const { lines } = await sweep(rig.dir, rig.trash);
+    const { lines } = await sweep(rig.dir, rig.trash, 'of-a-test');
     expect(lines).toEqual(['finishing 1 interrupted removals']);
     await rig.trash.settled();
     expect(readdirSync(rig.dir.layout.trash)).toEqual([]);
@@ -133,7 +133,7 @@ describe('kill -9', () => {
       await actor.says(/begun/);
       await delay(round * 17);
       await actor.kill('SIGKILL');
-      const { dead } = await sweep(rig.dir, rig.trash);
+      const { dead } = await sweep(rig.dir, rig.trash, 'of-a-test');
       for (const run of dead) run.dispose();
       await rig.trash.settled();
       const left = readdirSync(rig.dir.layout.jobs).filter((name) => !name.startsWith('.new-'));

@@ -91,7 +91,7 @@ async function slots(
   folder: string,
   env: Environment,
 ): Promise<{ perSecond: number; idleMiB: number }> {
-  const server = await embeddedServer(path.join(folder, 'data'));
+  const server = await embeddedServer(path.join(folder, 'data'), env);
   try {
     const runner = await benchRunner(server, path.join(folder, 'dir'), jobs, env);
     try {

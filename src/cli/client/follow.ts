@@ -18,6 +18,8 @@ export interface Follow {
   readonly onBytes: (bytes: Buffer) => Promise<void>;
   /** The run was given back to the queue: what comes now is another attempt's. */
   readonly onNextAttempt: (attempt: number) => Promise<void>;
+  /** Once aborted, a server that is away is not waited for. */
+  readonly signal?: AbortSignal;
 }
 
 /** Follows a run to its end over lost connections and restarts of the server; gives the ended run. */
@@ -48,7 +50,7 @@ export async function followRun(follow: Follow): Promise<ApiRunDetail> {
       }
       // the server is closing: the stream ended before the attempt did
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!isAway(error) || follow.signal?.aborted) throw error;
       awaySince ??= performance.now();
       if (performance.now() - awaySince > AWAY_MS) throw error;
     }

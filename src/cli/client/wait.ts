@@ -14,28 +14,31 @@ const FEW_RUNS = 50;
 const RETRY_MS = 500;
 /** How long the server may be away while we wait. */
 const AWAY_MS = 60_000;
+const NEVER = new AbortController().signal;
 
 /**
  * Waits until every run of a pipeline has ended and prints their logs as they come, each line behind its
- * job's name. Only what runs is followed, so a pipeline of a thousand jobs holds few connections.
+ * job's name. Only what runs is followed, so a pipeline of a thousand jobs holds few connections. Once
+ * `signal` is aborted a server that is away is not waited for.
  */
 export async function waitForPipeline(
   client: ApiClient,
   pipeline: ApiPipeline,
   context: CliContext,
   quiet: boolean,
+  signal: AbortSignal = NEVER,
 ): Promise<ApiPipeline> {
   const width = Math.min(30, Math.max(...pipeline.runs.map((run) => run.job.length)));
   const followers = new Map<number, Promise<unknown>>();
   const failed = new AbortController();
   let failure: unknown = null;
   const start = (run: ApiRun): Promise<unknown> =>
-    printRun(client, run, width, context).catch((error: unknown) => {
+    printRun(client, run, width, context, signal).catch((error: unknown) => {
       failure = error;
       failed.abort();
     });
   for (;;) {
-    const now = await look(client, pipeline.id);
+    const now = await look(client, pipeline.id, signal);
     for (const run of now.runs) {
       const begun = run.state === 'running' || isFinal(run.state);
       if (!quiet && begun && run.attempt > 0 && !followers.has(run.id)) followers.set(run.id, start(run));
@@ -52,20 +55,26 @@ export async function waitForPipeline(
   }
 }
 
-async function look(client: ApiClient, id: number): Promise<ApiPipeline> {
+async function look(client: ApiClient, id: number, signal: AbortSignal): Promise<ApiPipeline> {
   const since = performance.now();
   for (;;) {
     try {
       return await client.get(`/api/pipelines/${id}`, pipelineSchema);
     } catch (error) {
       const away = error instanceof VoleError && error.code === 'server-unreachable';
-      if (!away || performance.now() - since > AWAY_MS) throw error;
+      if (!away || signal.aborted || performance.now() - since > AWAY_MS) throw error;
       await delay(RETRY_MS);
     }
   }
 }
 
-async function printRun(client: ApiClient, run: ApiRun, width: number, context: CliContext): Promise<void> {
+async function printRun(
+  client: ApiClient,
+  run: ApiRun,
+  width: number,
+  context: CliContext,
+  signal: AbortSignal,
+): Promise<void> {
   const prefix = `${plain(run.job).slice(0, width).padEnd(width)} | `;
   const options = { step: null, stamps: false, raw: false, prefix, terminal: context.interactive };
   const lines = new WholeLines();
@@ -75,6 +84,7 @@ async function printRun(client: ApiClient, run: ApiRun, width: number, context: 
     client,
     run: run.id,
     attempt: null,
+    signal,
     onBytes: (bytes) => print(lines.push(printer.push(bytes))),
     onNextAttempt: async (attempt) => {
       await print(lines.push(printer.end()) + lines.end());

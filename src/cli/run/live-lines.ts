@@ -49,6 +49,6 @@ export class LiveLines {
 
 /** By code points: a wide character may still wrap, which only costs a line on the screen. */
 function cut(line: string, width: number): string {
-  const points = [...line];
+  const points = Array.from(line);
   return points.length <= width ? line : `${points.slice(0, width - 1).join('')}…`;
 }

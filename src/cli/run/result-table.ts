@@ -1,4 +1,6 @@
 import type { RunState } from '../../shared/outcome.ts';
+import { plain } from '../../shared/plain-text.ts';
+import type { Paint } from './paint.ts';
 
 export interface JobResult {
   readonly run: number;
@@ -12,24 +14,29 @@ export interface JobResult {
 const MARK: Partial<Record<RunState, string>> = { passed: '✓', failed: '✗', 'timed-out': '✗', lost: '✗' };
 
 /** A table for people: job, result, time, and why where it did not pass. */
-export function resultTable(results: readonly JobResult[]): string {
+export function resultTable(results: readonly JobResult[], paint: Paint): string {
   const rows = results.map((result) => [
-    `${MARK[result.state] ?? '-'} ${result.job}`,
+    `${MARK[result.state] ?? '-'} ${plain(result.job)}`,
     result.state,
     result.durationMs === null ? '' : seconds(result.durationMs),
-    result.detail,
+    plain(result.detail),
   ]);
   const all = [['  job', 'result', 'time', ''], ...rows];
   const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
+  const lines = all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return lines
+    .map((line, at) => `${paint(at === 0 ? 'dim' : colourOf(results[at - 1]?.state), line)}\n`)
     .join('');
+}
+
+function colourOf(state: RunState | undefined): 'green' | 'red' | 'yellow' {
+  if (state === 'passed') return 'green';
+  return state !== undefined && MARK[state] ? 'red' : 'yellow';
 }
 
 export function seconds(ms: number): string {

@@ -1,21 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { Runner } from '../../runner/runner.ts';
 import type { RunningServer } from '../../server/server.ts';
-import { type ApiPipeline, type ApiRun, pipelineSchema } from '../../shared/api.ts';
-import { ERRORS, VoleError } from '../../shared/errors.ts';
+import { pipelineSchema } from '../../shared/api.ts';
+import { DirLayout, savedCheckoutName } from '../../shared/dir-layout.ts';
+import { VoleError } from '../../shared/errors.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { ApiClient, json } from '../client/api-client.ts';
-import { waitForPipeline } from '../client/wait.ts';
 import type { CliContext } from '../context.ts';
-import { embeddedServer, SILENT } from '../embedded-server.ts';
+import { embeddedServer } from '../embedded-server.ts';
 import { baseEnv } from '../runner/runner-options.ts';
-import { embeddedRunner } from './embedded-runner.ts';
-import { LiveLines } from './live-lines.ts';
-import { resultTable } from './result-table.ts';
-import { SlotLines } from './slot-lines.ts';
-import { findWorkspace } from './workspace.ts';
+import { defaultDir } from './embedded-runner.ts';
+import { Interruption } from './interruption.ts';
+import { runPipeline } from './run-pipeline.ts';
+import { findWorkspace, type Workspace } from './workspace.ts';
 
 export interface RunRequest {
   readonly jobs: readonly string[];
@@ -23,99 +21,72 @@ export interface RunRequest {
   readonly json: boolean;
 }
 
-const REDRAW_MS = 150;
-
 /**
  * A server and a runner in this process, on the repository of the working folder. The server's data
  * are temporary; the runner's directory is kept, since its caches are what makes the next run fast.
- * Gives the exit status: 0, 1 where a job did not pass, 130 where a signal ended it.
+ * Gives the exit status: 0, 1 where a job did not pass, 130 where a signal ended it, 141 where nobody
+ * read its output to the end.
  */
 export async function runHere(
   context: CliContext,
   settings: Settings<'run'>,
   request: RunRequest,
 ): Promise<number> {
-  const scratch = mkdtempSync(path.join(os.tmpdir(), 'vole-run-'));
+  const interruption = new Interruption(context);
   try {
-    const env = { ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
-    const { repository, cloneUrl, sha, note } = await findWorkspace(context.cwd, request.ref, scratch, env);
-    if (note) context.stderr(`vole: ${note}\n`);
-    const server = await embeddedServer(path.join(scratch, 'data'));
+    const scratch = mkdtempSync(path.join(os.tmpdir(), 'vole-run-'));
     try {
-      await server.store.repositories.add({ name: repository, cloneUrl, maxJobs: null });
-      const client = new ApiClient(async () => ({ url: server.http.url, token: server.token }));
-      const body = json({ repository, ref: sha, jobs: request.jobs });
-      const pipeline = await client.send('POST', '/api/pipelines', body, pipelineSchema);
-      if (pipeline.fault !== null) throw new VoleError('workflow-invalid', pipeline.fault);
-      return await runPipeline(context, settings, request, { server, client, pipeline });
+      const dir = settings.dir ?? defaultDir(context);
+      return await inScratch(context, { ...settings, dir }, request, scratch, interruption);
     } finally {
-      await server.close();
+      rmSync(scratch, { recursive: true, force: true });
     }
+  } catch (error) {
+    if (error instanceof VoleError && error.code === 'interrupted' && interruption.exitStatus !== null) {
+      context.stderr(`vole: ${error.message}\n`);
+      return interruption.exitStatus;
+    }
+    throw error;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    interruption.close();
   }
 }
 
-async function runPipeline(
+async function inScratch(
   context: CliContext,
-  settings: Settings<'run'>,
+  settings: Settings<'run'> & { dir: string },
   request: RunRequest,
-  parts: { server: RunningServer; client: ApiClient; pipeline: ApiPipeline },
+  scratch: string,
+  interruption: Interruption,
 ): Promise<number> {
-  const { server, client, pipeline } = parts;
-  const runner = new Runner(await embeddedRunner(server, settings, context, SILENT));
-  const write = request.json ? context.stderr : context.stdout;
-  const lines = new LiveLines(write, context.interactive && !request.json, () => context.columns);
-  const slots = new SlotLines(settings.jobs);
-  const redraw = setInterval(() => lines.set(slots.lines(runner.running, Date.now())), REDRAW_MS);
-  let signals = 0;
-  const onSignal = (): void => {
-    signals++;
-    if (signals === 1) lines.print('vole: ending the jobs; once more ends them at once\n');
-    for (const run of pipeline.runs) void server.store.runs.cancel(run.id, 'vole run was interrupted');
-    runner.signal();
-  };
-  const off = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => context.onSignal(name, onSignal));
+  const env = { ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
+  const workspace = await findWorkspace(context.cwd, request.ref, scratch, env, interruption.signal);
+  if (workspace.note) context.stderr(`vole: ${workspace.note}\n`);
+  const server = await embeddedServer(path.join(scratch, 'data'), context.env);
   try {
-    const ended = runner.run(() => {});
-    const shown: CliContext = {
-      ...context,
-      interactive: context.interactive,
-      write: async (bytes) => {
-        const text = Buffer.from(bytes).toString('utf8');
-        slots.printed(text);
-        lines.print(text);
-      },
-    };
-    const result = await Promise.race([
-      waitForPipeline(client, pipeline, shown, false),
-      ended.then((end) => new VoleError('internal', end.error ?? 'the runner ended before its jobs')),
-    ]);
-    if (result instanceof VoleError && signals === 0) throw result;
-    clearInterval(redraw);
-    lines.clear();
-    runner.signal();
-    await ended;
-    const final = await client.get(`/api/pipelines/${pipeline.id}`, pipelineSchema);
-    context.stdout(
-      request.json ? `${JSON.stringify(final, null, 2)}\n` : `\n${resultTable(final.runs.map(row))}`,
-    );
-    if (signals > 0) return ERRORS.interrupted.exit;
-    return final.runs.every((run) => run.state === 'passed') ? 0 : ERRORS['job-failed'].exit;
+    const parts = await interruption.orInterrupted(submit(server, workspace, request.jobs));
+    return await runPipeline(context, settings, request, { ...parts, server, interruption });
   } finally {
-    clearInterval(redraw);
-    lines.clear();
-    for (const stop of off) stop();
+    await server.close();
+    if (workspace.temporary) forget(settings.dir, workspace);
   }
 }
 
-function row(run: ApiRun) {
-  const ended = run.endedAtMs ?? Date.now();
-  return {
-    run: run.id,
-    job: run.job,
-    state: run.state,
-    durationMs: run.startedAtMs === null ? null : ended - run.startedAtMs,
-    detail: run.detail,
-  };
+async function submit(
+  server: RunningServer,
+  { repository, cloneUrl, sha }: Workspace,
+  jobs: readonly string[],
+) {
+  await server.store.repositories.add({ name: repository, cloneUrl, maxJobs: null });
+  const client = new ApiClient(async () => ({ url: server.http.url, token: server.token }));
+  const body = json({ repository, ref: sha, jobs });
+  const pipeline = await client.send('POST', '/api/pipelines', body, pipelineSchema);
+  if (pipeline.fault !== null) throw new VoleError('workflow-invalid', pipeline.fault);
+  return { client, pipeline };
+}
+
+/** What was fetched from a temporary repository is of no use to any other run. */
+function forget(dir: string, { repository, cloneUrl }: Workspace): void {
+  const saved = new DirLayout(dir).savedCheckout(savedCheckoutName(repository, 'trusted', cloneUrl));
+  rmSync(saved, { recursive: true, force: true });
 }

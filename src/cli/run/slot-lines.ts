@@ -1,4 +1,5 @@
 import { plain } from '../../shared/plain-text.ts';
+import type { Paint } from './paint.ts';
 import { seconds } from './result-table.ts';
 
 export interface BusySlot {
@@ -7,33 +8,49 @@ export interface BusySlot {
   readonly job: string;
 }
 
-/** The lines at the bottom of a terminal: what each slot runs, how long, and the line printed last. */
+/** More would leave a small window no room for what the jobs say. */
+const MOST_LINES = 10;
+
+/** The lines at the bottom of a terminal: what each slot runs, how long, and the line it printed last. */
 export class SlotLines {
   readonly #slots: number;
+  readonly #paint: Paint;
   readonly #since = new Map<number, number>();
-  #last = '';
+  readonly #last = new Map<string, string>();
 
-  constructor(slots: number) {
+  constructor(slots: number, paint: Paint) {
     this.#slots = slots;
+    this.#paint = paint;
   }
 
-  /** Remembers the last line of what was printed. */
-  printed(text: string): void {
-    this.#last = text.trimEnd().split('\n').at(-1) ?? '';
+  /** Remembers the last line of each job in what was printed, and gives it with the names dimmed. */
+  printed(text: string): string {
+    return text.replace(/^(.*?) \| (.*)$/gm, (_, name: string, line: string) => {
+      if (line.trim() !== '') this.#last.set(name.trimEnd(), plain(line));
+      return `${this.#paint('dim', `${name} |`)} ${line}`;
+    });
   }
 
   lines(busy: readonly BusySlot[], nowMs: number): string[] {
-    const bySlot = new Map(busy.map((slot) => [slot.slot, slot]));
-    const width = Math.max(4, ...busy.map((slot) => slot.job.length));
-    return Array.from({ length: this.#slots }, (_, slot) => {
-      const view = bySlot.get(slot);
-      if (!view) return `slot ${slot}  idle`;
-      const since = this.#since.get(view.run) ?? nowMs;
-      this.#since.set(view.run, since);
-      const last = this.#last.startsWith(view.job)
-        ? this.#last.slice(view.job.length).replace(/^[ |]+/, '')
-        : '';
-      return `slot ${slot}  ${plain(view.job).padEnd(width)}  ${seconds(nowMs - since).padStart(6)}  ${last}`.trimEnd();
-    });
+    const bySlot = new Map(busy.map((view) => [view.slot, view]));
+    const width = Math.max(4, ...busy.map((view) => plain(view.job).length));
+    const shown = Array.from({ length: this.#slots }, (_, slot) => slot)
+      .filter((slot) => this.#slots <= MOST_LINES || bySlot.has(slot))
+      .slice(0, MOST_LINES);
+    const lines = shown.map((slot) => this.#line(slot, bySlot.get(slot), width, nowMs));
+    const hidden = this.#slots - shown.length;
+    return hidden > 0 ? [...lines, `${hidden} more slots, ${busy.length} of ${this.#slots} busy`] : lines;
+  }
+
+  #line(slot: number, view: BusySlot | undefined, width: number, nowMs: number): string {
+    const name = `slot ${String(slot + 1).padEnd(String(this.#slots).length)}`;
+    if (!view) return `${name}  idle`;
+    const since = this.#since.get(view.run) ?? nowMs;
+    this.#since.set(view.run, since);
+    const job = plain(view.job);
+    // long names are cut in the prefix
+    const last = this.#last.get(job) ?? this.#last.get(job.slice(0, 30)) ?? '';
+    const time = seconds(nowMs - since).padStart(6);
+    return `${name}  ${job.padEnd(width)}  ${time}  ${last}`.trimEnd();
   }
 }

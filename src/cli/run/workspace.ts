@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { VoleError } from '../../shared/errors.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
@@ -10,80 +12,104 @@ export interface Workspace {
   readonly sha: string;
   /** What a person should know about what is run; null where it is just HEAD. */
   readonly note: string | null;
+  /** Nobody will fetch from `cloneUrl` again. */
+  readonly temporary: boolean;
 }
 
-type Git = (args: readonly string[], env?: Record<string, string>) => Promise<string>;
+const WORKFLOW = '.vole.yml';
+type Git = (args: readonly string[]) => Promise<string>;
 
 /**
  * The repository that `folder` is in, at `ref` or HEAD. Where there is no git checkout (or no commit
  * yet) the files are committed to a temporary repository in `scratch`, and the folder is left as it is.
+ * Throws `VoleError` where there is no such commit, no workflow in it, or no git.
  */
 export async function findWorkspace(
   folder: string,
   ref: string | null,
   scratch: string,
   env: Record<string, string>,
+  signal: AbortSignal,
 ): Promise<Workspace> {
-  const inFolder = gitIn(folder, env);
-  const top = await attempt(() => inFolder(['rev-parse', '--show-toplevel']));
-  const head =
-    top && (await attempt(() => inFolder(['rev-parse', '--verify', '-q', `${ref ?? 'HEAD'}^{commit}`])));
-  if (top && head) {
-    const changed = ref === null ? await inFolder(['status', '--porcelain', '--untracked-files=normal']) : '';
-    const note = changed
-      ? `running the commit ${head.slice(0, 12)}: changes that are not committed are not part of it`
-      : null;
-    return { repository: nameOf(top), cloneUrl: top, sha: head, note };
-  }
+  const git = gitIn(folder, env, signal);
+  const top = await attempt(() => git(['rev-parse', '--show-toplevel']));
+  const commit = `${ref ?? 'HEAD'}^{commit}`;
+  const head = top && (await attempt(() => git(['rev-parse', '--verify', '-q', '--end-of-options', commit])));
+  if (top && head) return await committed(top, head, ref, gitIn(top, env, signal));
   if (ref !== null) {
     const where = top ? `in ${top}` : `: ${folder} is no git checkout`;
     throw new VoleError('not-found', `no commit ${ref} ${where}`);
   }
   const root = top ?? folder;
-  const sha = await commitFiles(root, path.join(scratch, 'files.git'), env);
+  if (!existsSync(path.join(root, WORKFLOW))) throw noWorkflow(`in ${root}`, '');
+  const files = path.join(scratch, 'files.git');
+  const sha = await commitFiles(root, files, env, signal);
   const note = 'no commit here: running the files as they are';
-  return { repository: nameOf(root), cloneUrl: path.join(scratch, 'files.git'), sha, note };
+  return { repository: nameOf(root), cloneUrl: files, sha, note, temporary: true };
 }
 
-async function commitFiles(root: string, gitDir: string, env: Record<string, string>): Promise<string> {
-  const git = gitIn(root, {
-    ...env,
-    GIT_DIR: gitDir,
-    GIT_WORK_TREE: root,
-    GIT_AUTHOR_NAME: 'vole',
-    GIT_AUTHOR_EMAIL: 'vole@localhost',
-    GIT_COMMITTER_NAME: 'vole',
-    GIT_COMMITTER_EMAIL: 'vole@localhost',
-  });
+async function committed(top: string, sha: string, ref: string | null, git: Git): Promise<Workspace> {
+  const short = sha.slice(0, 12);
+  const has = await attempt(() => git(['cat-file', '-e', `${sha}:${WORKFLOW}`]));
+  if (has === null) {
+    const inFolder = existsSync(path.join(top, WORKFLOW));
+    throw noWorkflow(`in ${top} at ${short}`, inFolder ? 'the one in the folder is not committed' : '');
+  }
+  const changed = ref === null ? await git(['status', '--porcelain', '--untracked-files=normal']) : '';
+  const note = changed
+    ? `running the commit ${short}: changes that are not committed are not part of it`
+    : null;
+  return { repository: nameOf(top), cloneUrl: top, sha, note, temporary: false };
+}
+
+function noWorkflow(where: string, hint: string): VoleError {
+  const what = hint || 'write one, with `jobs:`, in each `steps:`, in each `run: COMMAND`';
+  return new VoleError('not-found', `no ${WORKFLOW} ${where}: ${what}; \`vole run --help\` shows an example`);
+}
+
+async function commitFiles(
+  root: string,
+  gitDir: string,
+  env: Record<string, string>,
+  signal: AbortSignal,
+): Promise<string> {
+  const who = { NAME: 'vole', EMAIL: 'vole@localhost' };
+  const author = { GIT_AUTHOR_NAME: who.NAME, GIT_AUTHOR_EMAIL: who.EMAIL };
+  const committer = { GIT_COMMITTER_NAME: who.NAME, GIT_COMMITTER_EMAIL: who.EMAIL };
+  const all = { ...env, ...author, ...committer, GIT_DIR: gitDir, GIT_WORK_TREE: root };
+  const git = gitIn(root, all, signal);
   await git(['init', '-q', '-b', 'main']);
   await git(['add', '-A', '--', '.']);
   await git(['-c', 'commit.gpgsign=false', 'commit', '-q', '--no-verify', '-m', 'The files as they are']);
   return await git(['rev-parse', 'HEAD']);
 }
 
-function gitIn(folder: string, env: Record<string, string>): Git {
+function gitIn(folder: string, env: Record<string, string>, signal: AbortSignal): Git {
   return async (args) => {
-    const done = await runCommand('git', args, { cwd: folder, env, timeoutMs: 120_000 });
+    const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000 });
     if (done.missing) throw new VoleError('missing-tool', 'git is not on this host: install it');
+    if (done.aborted) throw new VoleError('interrupted', 'interrupted before any job began');
     if (!done.ok) throw new VoleError('io-error', `git ${args[0]} in ${folder}: ${done.why}`);
     return done.stdout.trim();
   };
 }
 
-/** Null where git says no; a git that is missing is no answer. */
+/** Null where git says no; a git that is missing or was stopped has said nothing. */
 async function attempt(ask: () => Promise<string>): Promise<string | null> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof VoleError && error.code === 'missing-tool') throw error;
+    if (error instanceof VoleError && error.code !== 'io-error') throw error;
     return null;
   }
 }
 
+/** The digest of the path keeps two folders of one name from sharing a cache. */
 function nameOf(folder: string): string {
   const name = path
     .basename(folder)
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^[.-]+/, '');
-  return `local/${name || 'files'}`;
+  const digest = createHash('sha256').update(folder).digest('hex').slice(0, 6);
+  return `local/${name || 'files'}-${digest}`;
 }

@@ -14,6 +14,12 @@ const recordSchema = z.object({
   sizeBytes: z.number().nullable().default(null),
   measuredAt: z.number().nullable().default(null),
 });
+/** How exact `lastUsed` is. */
+const EXACT_MS = 60_000;
+
+/** No record takes this long to be written. */
+const TORN_MS = 3_600_000;
+
 export type NamespaceRecord = z.infer<typeof recordSchema>;
 
 /**
@@ -37,8 +43,11 @@ export class NamespaceRecords {
     }
   }
 
+  /** At a hold's begin and end. A minute is exact enough for the order of eviction, and a file less a job. */
   used(name: string, key: NamespaceKey): void {
     const before = this.read(name);
+    const unmeasured = before === null || (before.measuredAt ?? 0) <= before.lastUsed;
+    if (before && unmeasured && Math.abs(Date.now() - before.lastUsed) < EXACT_MS) return;
     this.#write(name, {
       ...key,
       lastUsed: Date.now(),
@@ -55,41 +64,44 @@ export class NamespaceRecords {
 
   /**
    * Asked for by a job with `--no-cache`: whoever can have the namespace alone removes it. A file of its
-   * own, since two who rewrite the record at once would lose it.
+   * own, since a writer of the record that read it before could else take the wish back.
    */
-  removeWhenFree(name: string): void {
+  unwanted(name: string): void {
     try {
-      writeFileSync(this.#flag(name), '');
+      writeFileSync(this.#unwantedFile(name), '');
     } catch (error) {
-      if (!isFull(error)) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }
   }
 
   isUnwanted(name: string): boolean {
-    return existsSync(this.#flag(name));
+    return existsSync(this.#unwantedFile(name));
   }
 
-  /** Only under the exclusive guard: the namespace has been removed. */
+  /** Under the exclusive guard, when the namespace has been moved away. */
   forget(name: string): void {
-    rmSync(this.#flag(name), { force: true });
+    rmSync(this.#unwantedFile(name), { force: true });
     rmSync(this.#file(name), { force: true });
   }
 
-  /** Names that have a record or a flag and no directory: what a crash between two steps left. */
+  /** Names that have a record or a wish and no directory: what a crash between two steps left. */
   strays(): string[] {
     const entries = readdirSync(this.#cache);
     const there = new Set(entries);
-    const named = entries.flatMap((entry) => /^([^.].*)\.json$|^\.(.+)\.remove$/.exec(entry)?.slice(1) ?? []);
-    return [...new Set(named.filter((name) => name !== undefined && !there.has(name)))];
+    const named = entries.flatMap((entry) => {
+      const name = /^([^.].*)\.json$|^\.unwanted-(.+)$/.exec(entry);
+      return name?.[1] ?? name?.[2] ?? [];
+    });
+    return [...new Set(named)].filter((name) => !there.has(name));
   }
 
   /** Removes half-written records of processes that were killed meanwhile. */
-  removeTorn(olderThanMs: number): void {
+  removeTorn(): void {
     for (const entry of readdirSync(this.#cache)) {
-      if (!/^\..+\.new-[0-9a-f]+$/.test(entry)) continue;
+      if (!/^\..+\.[0-9a-f]{8}$/.test(entry)) continue;
       const file = path.join(this.#cache, entry);
       const stat = statSync(file, { throwIfNoEntry: false });
-      if (stat && Date.now() - stat.mtimeMs > olderThanMs) rmSync(file, { force: true });
+      if (stat && Date.now() - stat.mtimeMs > TORN_MS) rmSync(file, { force: true });
     }
   }
 
@@ -100,28 +112,23 @@ export class NamespaceRecords {
       .map((entry) => entry.name);
   }
 
+  #unwantedFile(name: string): string {
+    return path.join(this.#cache, `.unwanted-${name}`);
+  }
+
   #file(name: string): string {
     return path.join(this.#cache, `${name}.json`);
   }
 
-  #flag(name: string): string {
-    return path.join(this.#cache, `.${name}.remove`);
-  }
-
   /** A full disk costs a fact, not a job. */
   #write(name: string, record: NamespaceRecord): void {
-    const temporary = path.join(this.#cache, `.${name}.new-${randomBytes(4).toString('hex')}`);
+    const temporary = path.join(this.#cache, `.${name}.${randomBytes(4).toString('hex')}`);
     try {
       writeFileSync(temporary, `${JSON.stringify(record)}\n`);
       renameSync(temporary, this.#file(name));
     } catch (error) {
       rmSync(temporary, { force: true });
-      if (!isFull(error)) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }
   }
-}
-
-function isFull(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }

@@ -1,13 +1,9 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { guardName, type NamespaceKey, namespaceName } from '../../shared/dir-layout.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import { NamespaceRecords } from './namespace-records.ts';
 import type { OwnersOf } from './owners-of.ts';
-import type { Removed } from './plan-trim.ts';
-
-/** No record takes this long to be written. */
-const TORN_MS = 3_600_000;
 
 /** A namespace that a job may use: nobody removes it until it is released. */
 export interface HeldNamespace {
@@ -40,20 +36,17 @@ export class Namespaces {
     const guard = await this.#dir.guards.shared(guardName.namespace(name), { signal });
     try {
       const path = this.#dir.layout.namespace(name);
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
       this.records.used(name, key);
       let held = true;
       const release = ({ remove }: { remove: boolean }): void => {
         if (!held) return;
         held = false;
-        try {
-          // Before the guard is let go: whoever is the last to do so then finds the wish.
-          if (remove) this.records.removeWhenFree(name);
-          this.records.used(name, key);
-        } finally {
-          guard.release();
-        }
-        if (remove || this.records.isUnwanted(name)) this.removeIfFree(name);
+        this.records.used(name, key);
+        // Before the release: whoever is granted it alone from then on, and so may refuse us, sees it.
+        if (remove) this.records.unwanted(name);
+        guard.release();
+        if (this.records.isUnwanted(name)) this.removeIfFree(name);
       };
       return { name, path, release };
     } catch (error) {
@@ -62,49 +55,48 @@ export class Namespaces {
     }
   }
 
-  /** Whether somebody holds it just now, or may. */
-  inUse(name: string): boolean {
-    const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
-    if (!guard) return true;
-    try {
-      return this.#owners.ofNamespace(name);
-    } finally {
-      guard.release();
-    }
-  }
-
   /** Forgets records without a directory, each under its guard, and half-written ones. */
-  tidyRecords(): number {
-    let forgotten = 0;
+  tidyRecords(): void {
     for (const name of this.records.strays()) {
       const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
       if (!guard) continue; // just being made
-      if (!existsSync(this.#dir.layout.namespace(name))) {
-        this.records.forget(name);
-        forgotten += 1;
-      }
+      if (!existsSync(this.#dir.layout.namespace(name))) this.records.forget(name);
       guard.release();
     }
-    this.records.removeTorn(TORN_MS);
-    return forgotten;
+    this.records.removeTorn();
+  }
+
+  /** Whether somebody holds it just now. */
+  inUse(name: string): boolean {
+    const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
+    guard?.release();
+    return guard === null;
   }
 
   /**
    * Removes a namespace that nobody uses: `busy` where it is held, or where processes of a dead runner's
-   * job may still use it; `kept` where `check`, asked under the guard, says so and no job wants it gone;
-   * `withstood` where it may not be moved, which the trash has said.
+   * job may still use it, or where it cannot be moved. `check` looks again under the guard; one that is
+   * unwanted goes whatever it says, since its last user may just have been refused because of us.
    */
-  removeIfFree(name: string, check: () => boolean = () => true): Removed {
+  removeIfFree(name: string, check: () => boolean = () => true): 'removed' | 'busy' | 'kept' {
     const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
     if (!guard) return 'busy';
     try {
       if (!this.records.isUnwanted(name) && !check()) return 'kept';
       if (this.#owners.ofNamespace(name)) return 'busy';
-      if (this.#trash.tryPut(this.#dir.layout.namespace(name)) === 'withstood') return 'withstood';
+      // One that withstands must not keep a trimmer from the others; the trash says which.
+      if (this.#trash.tryPut(this.#dir.layout.namespace(name)) === 'withstood') return 'busy';
       this.records.forget(name);
       return 'removed';
     } finally {
       guard.release();
     }
   }
+}
+
+/** A job may have put a link or a file in the place of its namespace: unlinked, never followed. */
+function makeFolder(folder: string): void {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (stat && !stat.isDirectory()) rmSync(folder, { force: true });
+  mkdirSync(folder, { recursive: true });
 }

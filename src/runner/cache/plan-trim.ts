@@ -15,9 +15,6 @@ export function evictionOrder(entries: readonly TrimEntry[]): TrimEntry[] {
   return entries.toSorted((a, b) => a.lastUsed - b.lastUsed || (a.name < b.name ? -1 : 1));
 }
 
-/** `kept`: used since it was measured; `withstood`: it may not be moved. */
-export type Removed = 'removed' | 'busy' | 'kept' | 'withstood';
-
 export interface Eviction {
   readonly removed: readonly string[];
   /** In use, and so passed over. */
@@ -28,19 +25,36 @@ export interface Eviction {
   readonly overshootBytes: number;
 }
 
+/** Lets the event loop turn where it has been kept for long. */
+export type Breathe = () => Promise<void>;
+
+/** A pause for a walk over many things on the main thread: heartbeats go on meanwhile. */
+export function breather(longestMs = 10): Breathe {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < longestMs) return;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    since = performance.now();
+  };
+}
+
 /** Walks the order and evicts by `remove` until the total is within the limit. */
 export async function evict(
   entries: readonly TrimEntry[],
   limitBytes: number,
-  remove: (name: string) => Removed | Promise<Removed>,
+  remove: (name: string) => 'removed' | 'busy' | 'kept',
 ): Promise<Eviction> {
   const bytesBefore = entries.reduce((sum, entry) => sum + entry.bytes, 0);
   const removed: string[] = [];
   const busy: string[] = [];
+  const breathe = breather();
   let total = bytesBefore;
   for (const entry of evictionOrder(entries)) {
     if (total <= limitBytes) break;
-    const result = await remove(entry.name);
+    await breathe();
+    const result = remove(entry.name);
     if (result === 'busy') busy.push(entry.name);
     if (result !== 'removed') continue;
     removed.push(entry.name);

@@ -52,18 +52,8 @@ export class SavedCheckouts {
     return statSync(this.path(name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
 
-  removeIfFree(name: string): 'removed' | 'busy' | 'withstood' {
-    let withstood = false;
-    const alone = this.#alone(name, () => {
-      withstood = this.#trash.tryPut(this.path(name)) === 'withstood';
-    });
-    if (!alone) return 'busy';
-    return withstood ? 'withstood' : 'removed';
-  }
-
-  /** Whether a job or a fetch uses it just now, or may. */
-  inUse(name: string): boolean {
-    return !this.#alone(name, () => {});
+  removeIfFree(name: string): 'removed' | 'busy' {
+    return this.#alone(name, () => void this.#trash.put(this.path(name))) ? 'removed' : 'busy';
   }
 
   /** At a start: clears what a git that was killed left, and pins that nobody has wanted for long. */

@@ -15,7 +15,7 @@ export class TrimTicker {
   #lookTimer: NodeJS.Timeout | null = null;
   #trimming: Promise<unknown> | null = null;
   #low = false;
-  readonly #stop = new AbortController();
+  #stopped = false;
   #waiting: (() => void)[] = [];
 
   constructor(trimmer: Trimmer, intervalMs: number, log: RunnerLog) {
@@ -31,7 +31,7 @@ export class TrimTicker {
   }
 
   stop(): void {
-    this.#stop.abort();
+    this.#stopped = true;
     if (this.#trimTimer) clearInterval(this.#trimTimer);
     if (this.#lookTimer) clearTimeout(this.#lookTimer);
     this.#wake();
@@ -39,7 +39,7 @@ export class TrimTicker {
 
   /** Resolves when there is room for another run, or the signal aborts. */
   async room(signal: AbortSignal): Promise<void> {
-    while (this.#low && !this.#stop.signal.aborted && !signal.aborted) {
+    while (this.#low && !this.#stopped && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
         signal.addEventListener('abort', () => resolve(), { once: true });
@@ -49,7 +49,7 @@ export class TrimTicker {
 
   /** Looks at free space now, and again later. */
   look(): void {
-    if (this.#stop.signal.aborted) return;
+    if (this.#stopped) return;
     if (this.#lookTimer) clearTimeout(this.#lookTimer);
     const low = this.#trimmer.isLow();
     if (low && !this.#low) this.#log.warn({}, 'less than --min-free is free: trimming, and leasing pauses');
@@ -62,7 +62,7 @@ export class TrimTicker {
   }
 
   async #trim(): Promise<void> {
-    this.#trimming ??= this.#trimmer.trim(this.#stop.signal).finally(() => {
+    this.#trimming ??= this.#trimmer.trim().finally(() => {
       this.#trimming = null;
     });
     await this.#trimming;

@@ -5,9 +5,8 @@ import type { FileThread } from '../dir/file-thread.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
-import { Breather } from './breather.ts';
 import type { Namespaces } from './namespaces.ts';
-import { type Eviction, evict, type Removed, type TrimEntry } from './plan-trim.ts';
+import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
 
 export interface TrimLimits {
@@ -15,8 +14,6 @@ export interface TrimLimits {
   readonly gitSize: SizeOrShare;
   readonly minFree: SizeOrShare;
 }
-
-export type TrimProgress = (at: { done: number; of: number; what: 'cache' | 'git' }) => void;
 
 export interface Trimmed {
   readonly cache: Eviction;
@@ -61,55 +58,45 @@ export class Trimmer {
     return disk.freeBytes < bytesOf(this.#limits.minFree, disk.totalBytes);
   }
 
-  /**
-   * One turn; null where another process has it, or where it failed, which is said and tried again by
-   * the next. Never rejects. `stop` ends it between two things; `onProgress` hears what is measured.
-   */
-  async trim(stop?: AbortSignal, onProgress: TrimProgress = () => {}): Promise<Trimmed | null> {
+  /** One turn; null where another process has it. Never rejects: a trim that fails is tried again later. */
+  async trim(): Promise<Trimmed | null> {
     let trimmed: Trimmed | null = null;
     try {
-      await runChore(this.#dir.layout.locks, 'trim', async (robbed) => {
-        const signal = stop ? AbortSignal.any([robbed, stop]) : robbed;
+      await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
-        await this.#removeUnwanted();
+        this.#removeUnwanted();
         this.#namespaces.tidyRecords();
         // What is on its way out still counts on the disk: without this wait, too much would follow it.
         if (this.isLow()) await this.#trash.settled();
-        trimmed = await this.#evictAll(signal, onProgress);
-        for (const name of this.#saved.names()) {
-          if (!signal.aborted) await this.#saved.maintain(name, signal);
-        }
+        trimmed = await this.#evictAll(signal);
+        for (const name of this.#saved.names()) await this.#saved.maintain(name, signal);
       });
     } catch (error) {
-      if (!stop?.aborted) this.#log.warn({}, `trimming failed and is tried again: ${oneLine(error)}`);
+      this.#log.warn({}, `trimming failed and is tried again: ${oneLine(error)}`);
     }
     return trimmed;
   }
 
   /** For a start with `--no-cache`: removes every namespace that nobody uses. */
-  async clearFree(): Promise<{ removed: string[]; busy: string[] }> {
+  clearFree(): { removed: string[]; busy: string[] } {
     const removed: string[] = [];
     const busy: string[] = [];
-    const breather = new Breather();
     for (const name of this.#namespaces.records.names()) {
-      await breather.breathe();
       (this.#namespaces.removeIfFree(name) === 'removed' ? removed : busy).push(name);
     }
     return { removed, busy };
   }
 
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
-  async #removeUnwanted(): Promise<void> {
-    const breather = new Breather();
+  #removeUnwanted(): void {
     for (const name of this.#namespaces.records.names()) {
-      await breather.breathe();
       if (this.#namespaces.records.isUnwanted(name)) this.#namespaces.removeIfFree(name);
     }
   }
 
-  async #evictAll(signal: AbortSignal, onProgress: TrimProgress): Promise<Trimmed> {
-    const cacheEntries = await this.#measureNamespaces(signal, onProgress);
-    const gitEntries = await this.#measureSaved(signal, onProgress);
+  async #evictAll(signal: AbortSignal): Promise<Trimmed> {
+    const cacheEntries = await this.#measureNamespaces(signal);
+    const gitEntries = await this.#measureSaved(signal);
     const disk = diskOf(this.#dir.layout.root);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
@@ -117,75 +104,52 @@ export class Trimmer {
       const total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
       return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - toGive));
     };
-    const breather = new Breather();
-    const evictBy = (remove: (name: string) => Removed) => async (name: string) => {
-      await breather.breathe();
-      return signal.aborted ? 'kept' : this.#tried(name, remove);
-    };
-    const cache = await evict(
-      cacheEntries,
-      limit(this.#limits.cacheSize, cacheEntries, missing),
-      evictBy((name) => this.#evictNamespace(name, cacheEntries)),
+    const used = new Map(cacheEntries.map(({ name, lastUsed }) => [name, lastUsed]));
+    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) =>
+      signal.aborted ? 'kept' : this.#evictNamespace(name, used),
     );
     const stillMissing = Math.max(0, missing - (cache.bytesBefore - cache.bytesAfter));
-    const git = await evict(
-      gitEntries,
-      limit(this.#limits.gitSize, gitEntries, stillMissing),
-      evictBy((name) => this.#saved.removeIfFree(name)),
+    const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries, stillMissing), (name) =>
+      signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
     );
     this.#report('cache', cache);
     this.#report('git', git);
     return { cache, git };
   }
 
-  /** One thing that cannot be removed does not keep the others. */
-  #tried(name: string, remove: (name: string) => Removed): Removed {
-    try {
-      return remove(name);
-    } catch (error) {
-      this.#log.warn({ name }, `cannot be removed, and is tried again: ${oneLine(error)}`);
-      return 'withstood';
-    }
-  }
-
   /** Used since it was measured: another is the least recently used one now. */
-  #evictNamespace(name: string, entries: readonly TrimEntry[]): Removed {
-    const seen = entries.find((entry) => entry.name === name)?.lastUsed;
+  #evictNamespace(name: string, entries: ReadonlyMap<string, number>): 'removed' | 'busy' | 'kept' {
+    const seen = entries.get(name);
     return this.#namespaces.removeIfFree(
       name,
       () => (this.#namespaces.records.read(name)?.lastUsed ?? 0) === seen,
     );
   }
 
-  /** What was not used since it was measured keeps its size; what is in use grows and is measured anew. */
-  async #measureNamespaces(signal: AbortSignal, onProgress: TrimProgress): Promise<TrimEntry[]> {
+  async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
     const entries: TrimEntry[] = [];
-    const { records } = this.#namespaces;
-    const breather = new Breather();
-    const names = records.names();
-    for (const name of names) {
+    const breathe = breather();
+    for (const name of this.#namespaces.records.names()) {
+      await breathe();
       if (signal.aborted) break;
-      await breather.breathe();
-      onProgress({ done: entries.length, of: names.length, what: 'cache' });
-      const record = records.read(name);
+      const record = this.#namespaces.records.read(name);
       const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
       let bytes = known ? record.sizeBytes : null;
+      // What is in use may grow: it is measured anew each time, and again once it is free.
       if (bytes === null || this.#namespaces.inUse(name)) {
         const begun = Date.now();
         bytes = await this.#files.measure(this.#dir.layout.namespace(name));
-        records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
+        this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
       }
       entries.push({ name, bytes, lastUsed: record?.lastUsed ?? 0 });
     }
     return entries;
   }
 
-  async #measureSaved(signal: AbortSignal, onProgress: TrimProgress): Promise<TrimEntry[]> {
+  async #measureSaved(signal: AbortSignal): Promise<TrimEntry[]> {
     const entries: TrimEntry[] = [];
-    const names = this.#saved.names();
-    for (const name of names) {
+    for (const name of this.#saved.names()) {
       if (signal.aborted) break;
-      onProgress({ done: entries.length, of: names.length, what: 'git' });
       const bytes = await this.#files.measure(this.#saved.path(name));
       entries.push({ name, bytes, lastUsed: this.#saved.lastUsed(name) });
     }

@@ -9,6 +9,8 @@ export type TaskEnd = { type: 'result'; result: TaskResult } | { type: 'died'; w
 
 export interface RunningTask {
   readonly ended: Promise<TaskEnd>;
+  /** To be called when its thread has said so: until then it waits for one that may fail to start. */
+  begun(): void;
   /** Ends the thread; resolves when it has exited, so that its messages have all arrived. */
   terminate(): Promise<void>;
 }
@@ -26,7 +28,8 @@ export interface RunningTask {
  */
 export class WorkerPool {
   readonly #pool: Piscina;
-  readonly #failed: Promise<never>;
+  /** Those that no thread has begun. */
+  readonly #waiting = new Set<(error: Error) => void>();
 
   constructor(workerFile: string, maxThreads: number) {
     this.#pool = new Piscina({
@@ -40,23 +43,32 @@ export class WorkerPool {
       trackUnmanagedFds: false,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
-    // A worker file that fails to import leaves `run()` pending for ever: only this event tells.
-    this.#failed = new Promise((_, reject) => {
-      this.#pool.on('error', (error: unknown) => {
-        reject(error instanceof Error ? error : new Error(String(error)));
-      });
+    // A thread that fails to start leaves `run()` pending for ever: only this event tells, and not of
+    // which run. Those in threads that have begun hear of their thread's end themselves.
+    this.#pool.on('error', (error: unknown) => {
+      const failure = error instanceof Error ? error : new Error(String(error));
+      for (const fail of this.#waiting) fail(failure);
     });
-    this.#failed.catch(() => {});
   }
 
   run(task: WorkerTask, transfer: MessagePort): RunningTask {
     const abort = new AbortController();
     const running = this.#pool.run(task, { transferList: [transfer], signal: abort.signal });
-    const ended = Promise.race([running, this.#failed]).then(
-      (result): TaskEnd => ({ type: 'result', result: result as TaskResult }),
-      (error: unknown): TaskEnd => ({ type: 'died', why: oneLine(error) }),
-    );
-    return { ended, terminate: () => this.#terminate(abort, ended) };
+    let fail: (error: Error) => void = () => {};
+    const failed = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    this.#waiting.add(fail);
+    const begun = (): void => void this.#waiting.delete(fail);
+    const ended = Promise.race([running, failed])
+      .then(
+        (result): TaskEnd => ({ type: 'result', result: result as TaskResult }),
+        (error: unknown): TaskEnd => ({ type: 'died', why: oneLine(error) }),
+      )
+      .finally(begun);
+    // Once: the pool forgets a thread at its abort, so a second call would find nothing to wait for.
+    let terminating: Promise<void> | null = null;
+    return { ended, begun, terminate: () => (terminating ??= this.#terminate(abort, ended)) };
   }
 
   /** Piscina's abort rejects before the thread has ended, so the exits of those it drops are awaited. */

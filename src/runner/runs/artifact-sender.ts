@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { oneLine } from '../../shared/errors.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 
 export interface Artifact {
@@ -8,7 +9,16 @@ export interface Artifact {
   readonly sha256: string;
 }
 
-export type ArtifactSent = 'sent' | 'stale' | 'abandoned';
+/**
+ * - `stale`: the run is somebody else's; `abandoned`: the link is closed
+ * - `refused`: the server will not have it, or its file cannot be read; `why` is for the record
+ */
+export type ArtifactSent =
+  | { readonly end: 'sent' | 'stale' | 'abandoned' }
+  | { readonly end: 'refused'; readonly why: string };
+
+/** How often the server may turn one artifact down before its run fails. */
+const TRIES = 3;
 
 /** Sends one packed artifact, from the offset that the server has, over as many sessions as it takes. */
 export async function sendArtifact(
@@ -16,15 +26,29 @@ export async function sendArtifact(
   run: { run: number; attempt: number },
   artifact: Artifact,
 ): Promise<ArtifactSent> {
+  try {
+    return await send(link, run, artifact);
+  } catch (error) {
+    return { end: 'refused', why: `artifact ${artifact.name}: ${oneLine(error)}` };
+  }
+}
+
+async function send(
+  link: SessionLink,
+  run: { run: number; attempt: number },
+  artifact: Artifact,
+): Promise<ArtifactSent> {
   const file = await open(artifact.path, 'r');
   try {
     let offset = 0;
-    for (;;) {
+    for (let refusals = 0; refusals < TRIES; ) {
       const session = await link.session();
-      if (!session) return 'abandoned';
-      const buffer = Buffer.allocUnsafe(Math.min(session.welcome.limits.frameBytes, artifact.bytes - offset));
+      if (!session) return { end: 'abandoned' };
+      const wanted = Math.min(session.welcome.limits.frameBytes, Math.max(0, artifact.bytes - offset));
+      const buffer = Buffer.allocUnsafe(wanted);
       const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
-      const last = offset + bytesRead >= artifact.bytes;
+      const end = offset + bytesRead;
+      const last = end >= artifact.bytes;
       const reply = await session.artifact(run.run, run.attempt, {
         name: artifact.name,
         offset,
@@ -32,12 +56,22 @@ export async function sendArtifact(
         last,
         sha256: last ? artifact.sha256 : null,
       });
-      if (reply.type === 'stale') return 'stale';
-      if (reply.type === 'disconnected') continue;
-      const sentAll = last && reply.offset === offset + bytesRead;
-      offset = reply.offset ?? offset + bytesRead;
-      if (sentAll) return 'sent';
+      if (reply.type === 'stale') return { end: 'stale' };
+      if (reply.type === 'disconnected') {
+        // A server that ends the session over it has refused it; any other loss costs only a resend.
+        if (reply.disconnect.reason === 'protocol') refusals++;
+        continue;
+      }
+      const has = reply.offset ?? end;
+      if (last && has === artifact.bytes) return { end: 'sent' };
+      // What was acknowledged is durable, so one that falls back has been thrown away (its digest), and
+      // one that is too long is not this artifact.
+      if (last || has < offset || has > artifact.bytes) refusals++;
+      // A file that has become shorter would be asked for for ever.
+      if (!last && bytesRead === 0) throw new Error('its file changed while it was sent');
+      offset = Math.min(has, artifact.bytes);
     }
+    return { end: 'refused', why: `artifact ${artifact.name}: the server refused it ${TRIES} times` };
   } finally {
     await file.close();
   }

@@ -2,7 +2,6 @@ import path from 'node:path';
 import { type NamespaceKey, savedCheckoutName } from '../../shared/dir-layout.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { OwnerIdentity } from '../../shared/owner-record.ts';
-import { makeCgroup } from '../../shared/platform/cgroup.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
 import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
@@ -10,6 +9,7 @@ import { makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerOptions } from '../options.ts';
+import type { JobCgroups } from './job-cgroups.ts';
 import type { JobRoom } from './run-in-flight.ts';
 
 export interface RoomParts {
@@ -19,9 +19,8 @@ export interface RoomParts {
   readonly saved: SavedCheckouts;
   /** Id of the server whose run numbers these are. */
   readonly server: string;
-  readonly options: Pick<RunnerOptions, 'noCache' | 'home'> & { endpoint: { account: string } };
-  /** Where jobs' cgroups are made; null where there is no cgroup v2. */
-  readonly cgroupParent: string | null;
+  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello'> & { endpoint: { account: string } };
+  readonly cgroups: JobCgroups;
 }
 
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
@@ -30,15 +29,14 @@ export function roomMaker(parts: RoomParts) {
     const { dir, trash, namespaces, saved, options } = parts;
     const key: NamespaceKey = { repository: spec.repository, trust: spec.trust, image: spec.image ?? 'host' };
     const namespace = await namespaces.hold(key, signal);
+    const cgroup = parts.cgroups.take();
     try {
-      const identity = identityOf(parts, spec, namespace.name);
-      const tree = await makeJobTree(dir, trash, identity, { signal });
+      const identity = identityOf(parts, spec, namespace.name, cgroup);
+      const tree = makeJobTree(dir, trash, identity);
       if (identity.git) saved.used(identity.git);
-      const { cgroup } = identity;
       return {
         marker: identity.marker,
-        // The record names where it would be; whether it could be made is known only now.
-        cgroup: cgroup && makeCgroup(path.dirname(cgroup), path.basename(cgroup)),
+        cgroup,
         owner: tree.owner,
         paths: {
           tree: tree.path,
@@ -50,24 +48,34 @@ export function roomMaker(parts: RoomParts) {
           git: identity.git && dir.layout.savedCheckout(identity.git),
           home: options.home,
         },
-        releaseCache: async () => namespace.release({ remove: options.noCache }),
+        releaseCache: async () => {
+          parts.cgroups.give(cgroup);
+          namespace.release({ remove: options.noCache });
+        },
         dispose: async () => tree.dispose(),
       };
     } catch (error) {
+      parts.cgroups.give(cgroup);
       namespace.release({ remove: options.noCache });
       throw error;
     }
   };
 }
 
-function identityOf(parts: RoomParts, spec: JobSpec, namespace: string): OwnerIdentity {
-  const { dir, server, options, cgroupParent } = parts;
+function identityOf(
+  parts: RoomParts,
+  spec: JobSpec,
+  namespace: string,
+  cgroup: string | null,
+): OwnerIdentity {
+  const { dir, server, options } = parts;
   const name = `${spec.run}-${spec.attempt}.${server}`;
   return {
     version: 1,
     directory: dir.id,
     bootId: bootId(),
     pidNamespace: pidNamespace(),
+    process: options.hello.process,
     pid: process.pid,
     pidStart: processStat(process.pid)?.start ?? '0',
     run: spec.run,
@@ -77,7 +85,7 @@ function identityOf(parts: RoomParts, spec: JobSpec, namespace: string): OwnerId
     account: options.endpoint.account,
     namespace,
     git: spec.source && savedCheckoutName(spec.repository, spec.trust, spec.source.url),
-    cgroup: cgroupParent && path.join(cgroupParent, `vole-${dir.id}-${name}`),
+    cgroup,
     marker: `${dir.id}/${name}`,
     startedAt: Date.now(),
   };

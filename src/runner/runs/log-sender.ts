@@ -3,7 +3,16 @@ import { promisify } from 'node:util';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 
+type Session = NonNullable<Awaited<ReturnType<SessionLink['session']>>>;
+
 const readAsync = promisify(read);
+
+interface Sending {
+  durable: number;
+  inOrder: boolean;
+  stale: string | null;
+  unreadable: boolean;
+}
 
 /** Frames on their way at once: order is kept, and the next is read while the last one is synced. */
 const WINDOW = 3;
@@ -22,6 +31,7 @@ export class LogSender {
   #available = 0;
   #final = false;
   #stopped = false;
+  #unreadable = false;
   #wake: () => void = () => {};
   #durable = 0;
   #done: Promise<void>;
@@ -41,17 +51,21 @@ export class LogSender {
 
   /** The spool has this many bytes now. */
   grown(bytes: number): void {
-    if (bytes <= this.#available) return;
+    if (bytes <= this.#available || this.#unreadable) return;
     this.#available = bytes;
     this.#wake();
   }
 
-  /** No more will come after `bytes`; resolves when the server has all of them, or `stop` was called. */
-  async finish(bytes: number): Promise<void> {
-    this.#available = Math.max(this.#available, bytes);
+  /**
+   * No more will come after `bytes`; resolves when the server has all of them, or `stop` was called.
+   * Gives the length of the log that can be sent: less than `bytes` where the spool cannot be read.
+   */
+  async finish(bytes: number): Promise<number> {
+    if (!this.#unreadable) this.#available = Math.max(this.#available, bytes);
     this.#final = true;
     this.#wake();
     await this.#done;
+    return Math.min(bytes, this.#available);
   }
 
   /** The server says that it has only this much: sends the rest again. Call after `finish`. */
@@ -87,44 +101,46 @@ export class LogSender {
       if (sent.stale !== null) return this.#stale(sent.stale);
       this.#durable = sent.durable;
       inOrder = sent.inOrder;
+      if (sent.unreadable && inOrder) {
+        // The disk or the descriptors are at fault: a log cut short must not cost the run its record.
+        this.#unreadable = true;
+        this.#available = this.#durable;
+      }
     }
   }
 
   /** Sends all that is there; ends early where the connection or the order of offsets was lost. */
-  async #sendFrom(
-    session: NonNullable<Awaited<ReturnType<SessionLink['session']>>>,
-    from: number,
-  ): Promise<{ durable: number; inOrder: boolean; stale: string | null }> {
+  async #sendFrom(session: Session, from: number): Promise<Sending> {
     const frameBytes = session.welcome.limits.frameBytes;
-    let offset = from;
-    let durable = from;
-    let inOrder = true;
-    let stale: string | null = null;
+    const state: Sending = { durable: from, inOrder: true, stale: null, unreadable: false };
+    const goesOn = (): boolean => state.inOrder && state.stale === null && !this.#stopped;
     const underWay: Promise<void>[] = [];
-    const spool = openSync(this.#spool, 'r');
+    let spool: number | null = null;
     try {
-      while (inOrder && stale === null && !this.#stopped && offset < this.#available) {
+      spool = openSync(this.#spool, 'r');
+      for (let offset = from; goesOn() && offset < this.#available; ) {
         const buffer = Buffer.allocUnsafe(Math.min(frameBytes, this.#available - offset));
         const { bytesRead } = await readAsync(spool, buffer, 0, buffer.length, offset);
-        if (bytesRead === 0) break;
+        if (bytesRead === 0) throw new Error('the spool is shorter than it was');
         const end = offset + bytesRead;
         const reply = session.log(this.#run, this.#attempt, offset, buffer.subarray(0, bytesRead));
-        underWay.push(
-          reply.then((answer) => {
-            if (answer.type === 'stale') stale = answer.why;
-            else if (answer.type === 'disconnected' || answer.offset !== end) inOrder = false;
-            else durable = end;
-            if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
-          }),
-        );
+        underWay.push(reply.then((answer) => this.#answered(answer, end, state)));
         offset = end;
         if (underWay.length >= WINDOW) await underWay.shift();
       }
-      await Promise.all(underWay);
-    } finally {
-      closeSync(spool);
+    } catch {
+      state.unreadable = true;
     }
-    return { durable, inOrder, stale };
+    await Promise.all(underWay);
+    if (spool !== null) closeSync(spool);
+    return state;
+  }
+
+  #answered(answer: Awaited<ReturnType<Session['log']>>, end: number, state: Sending): void {
+    if (answer.type === 'stale') state.stale = answer.why;
+    else if (answer.type === 'disconnected' || answer.offset !== end) state.inOrder = false;
+    else state.durable = end;
+    if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
   }
 
   async #grownOrEnded(than: number): Promise<void> {

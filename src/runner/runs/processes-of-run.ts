@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { cgroupMembers, killCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupMembers, killCgroup } from '../../shared/platform/cgroup.ts';
 import {
   groupMembers,
   processesWithEnv,
@@ -50,7 +50,6 @@ export class ProcessesOfRun {
       if (performance.now() > deadline) return false;
       await delay(waitMs);
     }
-    if (this.#cgroup) removeCgroup(this.#cgroup);
     return true;
   }
 

@@ -1,10 +1,16 @@
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { SessionLink } from '../slots/session-link.ts';
-import { type Artifact, sendArtifact } from './artifact-sender.ts';
+import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
 import { LogSender } from './log-sender.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 
 export type Reported = 'recorded' | 'stale' | 'abandoned';
+
+export interface RunEnd {
+  /** As it was recorded: a run that passed fails where the server refuses one of its artifacts. */
+  readonly outcome: RunOutcome;
+  readonly reported: Reported;
+}
 
 /**
  * At least this often, or a third of the lease where that is shorter. A heartbeat is also what brings
@@ -21,7 +27,7 @@ export class Reporter {
   readonly #run: { run: number; attempt: number };
   readonly #events: ReporterEvents;
   readonly #log: LogSender;
-  readonly #artifacts: Promise<unknown>[] = [];
+  readonly #artifacts: Promise<ArtifactSent>[] = [];
   #heartbeat: NodeJS.Timeout | null = null;
   #ended: Reported | null = null;
 
@@ -65,11 +71,12 @@ export class Reporter {
   }
 
   /** Sends what is left of the log and the artifacts, then the record, however often it takes. */
-  async finish(outcome: RunOutcome, logLength: number): Promise<Reported> {
-    await Promise.all([this.#log.finish(logLength), ...this.#artifacts]);
-    const reported = await this.#record(outcome, logLength);
+  async finish(ended: RunOutcome, logLength: number): Promise<RunEnd> {
+    const sendable = await this.#log.finish(logLength);
+    const outcome = withArtifacts(ended, await Promise.all(this.#artifacts));
+    const reported = await this.#record(outcome, sendable);
     this.#end(reported);
-    return reported;
+    return { outcome, reported };
   }
 
   async #record(outcome: RunOutcome, logLength: number): Promise<Reported> {
@@ -102,4 +109,10 @@ export class Reporter {
     this.#heartbeat = null;
     this.#log.stop();
   }
+}
+
+function withArtifacts(outcome: RunOutcome, sent: readonly ArtifactSent[]): RunOutcome {
+  const refused = sent.find((one) => one.end === 'refused');
+  if (refused?.end !== 'refused' || outcome.result !== 'passed') return outcome;
+  return { ...outcome, result: 'failed', reason: 'artifact', detail: refused.why.slice(0, 500) };
 }

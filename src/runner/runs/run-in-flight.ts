@@ -5,7 +5,7 @@ import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
-import { type Reported, Reporter } from './reporter.ts';
+import { Reporter, type RunEnd } from './reporter.ts';
 import { notAllowed, outcomeOfEnd, type Stop, type StopReason, unprepared } from './run-outcomes.ts';
 import { sizeOf } from './size-of.ts';
 import { type PortServices, WorkerPort } from './worker-port.ts';
@@ -36,13 +36,9 @@ export interface RunServices extends PortServices {
   readonly warn: (line: string) => void;
 }
 
-export interface RunEnd {
-  readonly outcome: RunOutcome;
-  readonly reported: Reported;
-}
-
 /** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
 const ANSWER_MS = 5_000;
+const HURRY_MS = 1_000;
 /** How long KILL may take to have ended everything before the slot goes on without it. */
 const GONE_MS = 10_000;
 
@@ -63,11 +59,17 @@ export class RunInFlight {
   #processes: ProcessesOfRun | null = null;
   #stop: Stop | null = null;
   #stale = false;
+  #reporting = false;
 
   constructor(services: RunServices, spec: JobSpec, link: SessionLink) {
     this.#services = services;
     this.spec = spec;
     this.#link = link;
+  }
+
+  /** It has ended here and only has to be reported. */
+  get reporting(): boolean {
+    return this.#reporting;
   }
 
   /** Never rejects: what goes wrong is the outcome. */
@@ -99,6 +101,13 @@ export class RunInFlight {
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
     const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
+    void this.#task?.ended.then(() => clearTimeout(unanswered));
+  }
+
+  /** After a cancel whose grace nobody will wait for: KILL to its processes, and it is reported. */
+  hurry(): void {
+    this.#processes?.kill();
+    const unanswered = setTimeout(() => this.#endThread(), HURRY_MS);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
 
@@ -134,7 +143,8 @@ export class RunInFlight {
   }
 
   async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
-    if (!this.#stale) return { outcome, reported: await reporter.finish(outcome, logLength) };
+    this.#reporting = true;
+    if (!this.#stale) return await reporter.finish(outcome, logLength);
     reporter.abandon();
     return { outcome, reported: 'stale' };
   }
@@ -144,7 +154,10 @@ export class RunInFlight {
     const processes = new ProcessesOfRun(room.marker, room.cgroup);
     this.#processes = processes;
     this.#port = new WorkerPort(port1, this.#services, {
-      thread: (id) => this.#services.onThread(this.spec, id),
+      thread: (id) => {
+        this.#task?.begun();
+        this.#services.onThread(this.spec, id);
+      },
       process: (pgid) => {
         processes.announced(pgid);
         room.owner.group(pgid);

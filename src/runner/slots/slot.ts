@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { LifecycleMode } from '../lifecycle.ts';
-import { type RunEnd, RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
+import type { RunEnd } from '../runs/reporter.ts';
+import { RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
 import type { StopReason } from '../runs/run-outcomes.ts';
 import type { SessionConnection } from '../session/session.ts';
 import { parseJob } from './parse-job.ts';
@@ -73,6 +74,15 @@ export class Slot {
 
   cancel(reason: StopReason, why: string): void {
     this.#run?.cancel(reason, why);
+  }
+
+  hurry(): void {
+    this.#run?.hurry();
+  }
+
+  /** Gives up a run that has ended and waits for a server that is away: nobody knows how long. */
+  giveUpReport(): void {
+    if (this.#run?.reporting && this.#link.current === null) void this.#link.close();
   }
 
   kill(): void {

@@ -1,15 +1,16 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneLine } from '../../shared/errors.ts';
-import type { HeldGuard } from '../../shared/lock/types.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
-import { killCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupsIn, killCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 import { signalProcess } from '../../shared/platform/processes.ts';
-import { NEW_PREFIX, treeGuardName } from '../dir/job-tree.ts';
+import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
+import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
+import { cgroupName } from '../runs/job-cgroups.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
@@ -29,105 +30,128 @@ export interface Swept {
 }
 
 const GONE_MS = 10_000;
+const TREE = /^\d+-\d+\.[0-9a-f]+$/;
+const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
 
 /**
- * Ends and removes what dead processes of this directory left. A tree is taken under its own guard,
- * which a live runner holds for the job's life, so several sweeps at once and a reused pid do no harm.
+ * Ends and removes what dead processes of this directory left. `process`: the name in the seat that
+ * the caller holds. One sweep at a time; a dead run that one has taken is renamed to carry its
+ * process's name until it is disposed of, so that no other reports it too while that one lives.
  */
-export async function sweep(dir: RunnerDir, trash: Trash): Promise<Swept> {
-  const dead: DeadRun[] = [];
-  const lines: string[] = [];
-  const emptied = trash.empty();
-  if (emptied > 0) lines.push(`finishing ${emptied} interrupted removals`);
-  for (const name of readdirSync(dir.layout.jobs)) {
-    const tree = path.join(dir.layout.jobs, name);
-    const guard = name.startsWith(NEW_PREFIX) ? null : dir.guards.try(treeGuardName(tree), 'exclusive');
-    if (!guard && !name.startsWith(NEW_PREFIX)) continue; // its runner lives
-    const found = await take(dir, trash, tree, guard, lines);
-    if (found) dead.push(found);
-  }
-  sweepFifos(dir, trash);
-  return { dead, lines };
-}
-
-/** The name under which a runner process shows that it lives. */
-export function processGuardName(process: string): string {
-  return `process-${process}`;
-}
-
-function sweepFifos(dir: RunnerDir, trash: Trash): void {
-  const folder = dir.layout.fifos;
-  if (!existsSync(folder)) return;
-  for (const process of readdirSync(folder)) {
-    const guard = dir.guards.try(processGuardName(process), 'exclusive');
-    if (!guard) continue;
-    trash.tryPut(path.join(folder, process));
-    guard.release();
+export async function sweep(dir: RunnerDir, trash: Trash, process: string): Promise<Swept> {
+  const turn = await dir.guards.exclusive('sweep');
+  try {
+    const sweeper = new Sweeper(dir, trash, process);
+    await sweeper.trees();
+    sweeper.fifos();
+    sweeper.cgroups();
+    return sweeper.swept;
+  } finally {
+    turn.release();
   }
 }
 
-/** Decides about one tree and keeps or releases its guard. */
-async function take(
-  dir: RunnerDir,
-  trash: Trash,
-  tree: string,
-  guard: HeldGuard | null,
-  lines: string[],
-): Promise<DeadRun | null> {
-  const name = path.basename(tree);
-  const put = (): void => {
-    try {
-      trash.put(tree);
-    } catch (error) {
-      lines.push(`tree ${name} cannot be removed: ${oneLine(error)}`);
+class Sweeper {
+  readonly #dir: RunnerDir;
+  readonly #trash: Trash;
+  readonly #seats: ProcessSeats;
+  readonly #process: string;
+  readonly #dead: DeadRun[] = [];
+  readonly #lines: string[] = [];
+
+  constructor(dir: RunnerDir, trash: Trash, process: string) {
+    this.#dir = dir;
+    this.#process = process;
+    this.#trash = trash;
+    this.#seats = new ProcessSeats(dir);
+    const emptied = trash.empty();
+    if (emptied > 0) this.#lines.push(`finishing ${emptied} interrupted removals`);
+  }
+
+  get swept(): Swept {
+    return { dead: this.#dead, lines: this.#lines };
+  }
+
+  async trees(): Promise<void> {
+    for (const name of readdirSync(this.#dir.layout.jobs)) {
+      const tree = path.join(this.#dir.layout.jobs, name);
+      const taken = TAKEN.exec(name);
+      if (TREE.test(name)) await this.#tree(tree);
+      else if (taken) {
+        if (!this.#seats.lives(taken[1] ?? '')) await this.#tree(tree);
+      } else if (!name.startsWith(NEW_PREFIX)) {
+        this.#lines.push(`left ${name} in jobs/: no tree of vole's has such a name`);
+      }
+      // Being made takes milliseconds, and nothing runs in it meanwhile.
+      else if (isOld(tree)) this.#put(tree);
     }
-    guard?.release();
-  };
-  if (name.startsWith(NEW_PREFIX)) {
-    // Its maker holds the guard of the name it will have and takes milliseconds. Nothing runs in it.
-    if (!isOld(tree)) return null;
-    put();
-    return null;
   }
-  const record = readOwner(tree);
-  if (record === null) {
-    lines.push(`removed tree ${name}, which has no owner record`);
-    put();
-    return null;
-  }
-  if (record === 'unreadable') {
-    lines.push(`left tree ${name}: its owner record cannot be read`);
-    guard?.release();
-    return null;
-  }
-  return await takeOwned(dir, record, tree, { lines, put, release: () => guard?.release() });
-}
 
-async function takeOwned(
-  dir: RunnerDir,
-  record: OwnerRecord,
-  tree: string,
-  how: { lines: string[]; put: () => void; release: () => void },
-): Promise<DeadRun | null> {
-  const { identity } = record;
-  const name = path.basename(tree);
-  const state = identity.directory === dir.id ? ownerState(record, hostFacts()) : 'unknown';
-  if (state === 'alive' || state === 'unknown') {
-    if (state === 'unknown') how.lines.push(`left tree ${name}: its processes cannot be looked up from here`);
-    how.release();
-    return null;
+  /** Empty cgroups of dead processes, made in the cgroup that this process is in too. */
+  cgroups(): void {
+    const parent = ownCgroup();
+    const prefix = cgroupName(this.#dir.id, '');
+    for (const name of parent ? cgroupsIn(parent) : []) {
+      if (!parent || !name.startsWith(prefix) || this.#seats.lives(name.slice(prefix.length))) continue;
+      for (const child of cgroupsIn(path.join(parent, name))) removeCgroup(path.join(parent, name, child));
+      removeCgroup(path.join(parent, name));
+    }
   }
-  if (state === 'leftovers' && !(await endLeftovers(record))) {
-    how.lines.push(`left tree ${name}: its processes withstand KILL`);
-    how.release();
-    return null;
+
+  fifos(): void {
+    const folder = this.#dir.layout.fifos;
+    if (!existsSync(folder)) return;
+    for (const process of readdirSync(folder)) {
+      if (!this.#seats.lives(process)) this.#put(path.join(folder, process));
+    }
   }
-  if (identity.cgroup) removeCgroup(identity.cgroup);
-  how.lines.push(`swept run ${identity.run} attempt ${identity.attempt}, whose runner has died`);
-  const { run, attempt, server, account } = identity;
-  return { run, attempt, server, account, spool: path.join(tree, 'log'), dispose: how.put };
+
+  async #tree(tree: string): Promise<void> {
+    const name = path.basename(tree);
+    const record = readOwner(tree);
+    if (record === null) {
+      this.#lines.push(`removed ${name} in jobs/, which has no owner record`);
+      this.#put(tree);
+    } else if (record === 'unreadable') {
+      this.#lines.push(`left tree ${name}: its owner record cannot be read`);
+    } else {
+      await this.#owned(record, tree);
+    }
+  }
+
+  async #owned(record: OwnerRecord, tree: string): Promise<void> {
+    const { identity } = record;
+    const name = path.basename(tree);
+    const foreign = identity.directory !== this.#dir.id;
+    if (!foreign && this.#seats.lives(identity.process)) return;
+    const state = foreign ? 'unknown' : ownerState(record, hostFacts());
+    if (state === 'alive') return;
+    if (state === 'unknown') {
+      this.#lines.push(`left tree ${name}: its processes cannot be looked up from here`);
+      return;
+    }
+    if (state === 'leftovers' && !(await endLeftovers(record))) {
+      this.#lines.push(`left tree ${name}: its processes withstand KILL`);
+      return;
+    }
+    if (identity.cgroup) removeCgroup(identity.cgroup);
+    const { run, attempt, server, account } = identity;
+    this.#lines.push(`swept run ${run} attempt ${attempt}, whose runner has died`);
+    const mine = path.join(this.#dir.layout.jobs, `.taken.${this.#process}.${run}-${attempt}.${server}`);
+    renameSync(tree, mine);
+    const spool = path.join(mine, 'log');
+    this.#dead.push({ run, attempt, server, account, spool, dispose: () => this.#put(mine) });
+  }
+
+  #put(file: string): void {
+    try {
+      this.#trash.put(file);
+    } catch (error) {
+      this.#lines.push(`${path.basename(file)} cannot be removed: ${oneLine(error)}`);
+    }
+  }
 }
 
 async function endLeftovers(record: OwnerRecord): Promise<boolean> {

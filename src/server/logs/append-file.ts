@@ -76,7 +76,12 @@ export class AppendFile {
     await mkdir(path.dirname(this.#path), { recursive: true, mode: 0o700 });
     const handle = await open(this.#path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
-      return await open(this.#path, 'wx+', 0o600);
+      const made = await open(this.#path, 'wx+', 0o600);
+      // A file is there after a power cut once its folders are on disk: the run's and the one above.
+      const folder = path.dirname(this.#path);
+      await syncFolder(folder);
+      await syncFolder(path.dirname(folder));
+      return made;
     });
     try {
       await handle.datasync();
@@ -92,6 +97,16 @@ export class AppendFile {
     const file = this.#open;
     this.#open = null;
     await file?.handle.close();
+  }
+}
+
+/** What was made or renamed in a folder is on disk when the folder is. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

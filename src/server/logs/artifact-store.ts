@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AppendFile } from './append-file.ts';
+import { AppendFile, syncFolder } from './append-file.ts';
 import type { ArtifactFiles } from './log-files.ts';
 import { isMissing, number } from './log-store.ts';
 
@@ -104,16 +104,6 @@ async function digestOf(file: string): Promise<string> {
   for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 }))
     hash.update(chunk as Buffer);
   return hash.digest('hex');
-}
-
-/** A rename is on disk when its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function sizeOf(file: string): Promise<number | null> {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/platform/clock.ts';
 import type { RunStore } from '../store/store.ts';
 
-/** Longest sleep while leases run: a clock that was set is noticed within it. */
-const MAX_SLEEP_MS = 30_000;
+/** Longest sleep while leases run: a clock that was set, or a stall of this process, is noticed within it. */
+const MAX_SLEEP_MS = 5_000;
 /** After a failure (a full disk, mostly) it is tried again. */
 const RETRY_MS = 1_000;
 /** More than what a clock is slewed by between two looks. */
@@ -18,7 +18,8 @@ interface Parts {
 /**
  * One timer for all leases, set to the next that ends. Leases end by the wall clock, since they outlive the
  * process; where that clock was set, in either direction, or the host slept, every lease gets its full time
- * again, as when a server starts: nobody was silent, the time jumped.
+ * again, as when a server starts: nobody was silent, the time jumped. So it is where this process itself was
+ * stopped for half a lease: the heartbeats that came meanwhile are still unread when its timers fire.
  */
 export class ExpiryTimer {
   readonly #parts: Parts;
@@ -66,19 +67,21 @@ export class ExpiryTimer {
   }
 
   #fire(): void {
+    const lateMs = this.#parts.clock.monotonic() - this.#dueAt;
+    const stalled = lateMs > Math.max(JUMP_MS, this.#parts.leaseMs / 2);
     this.#disarm();
-    this.#working ??= this.#work().finally(() => {
+    this.#working ??= this.#work(stalled).finally(() => {
       this.#working = null;
     });
   }
 
-  async #work(): Promise<void> {
+  async #work(stalled: boolean): Promise<void> {
     const { runs, clock, leaseMs } = this.#parts;
     try {
       const offset = this.#offsetNow();
       const jumped = Math.abs(offset - this.#offset) > JUMP_MS;
       this.#offset = offset;
-      if (jumped) await runs.renewAll(leaseMs);
+      if (jumped || stalled) await runs.renewAll(leaseMs);
       else await runs.expire();
       const next = await runs.nextExpiry();
       if (next !== null) this.#arm(next - clock.now());

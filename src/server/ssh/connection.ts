@@ -4,8 +4,10 @@ import { EXEC_COMMAND } from '../../shared/protocol/messages.ts';
 import { type Authenticated, authenticate } from './authenticate.ts';
 import { ChannelWire } from './channel-wire.ts';
 import { Conversation } from './conversation.ts';
+import { foreignHello } from './foreign-hello.ts';
 import type { EndpointLimits } from './limits.ts';
-import { RunnerSession, type SessionServices } from './runner-session.ts';
+import { RunnerSession } from './runner-session.ts';
+import type { SessionServices } from './services.ts';
 
 /** As pino has it: facts first. */
 export interface EndpointLog {
@@ -41,6 +43,7 @@ export class Connection {
   #channel: ServerChannel | null = null;
   #wire: ChannelWire | null = null;
   #session: RunnerSession | null = null;
+  #isWelcome = false;
   #conversation: Conversation | null = null;
 
   constructor(socket: Socket, parts: ConnectionParts) {
@@ -67,8 +70,11 @@ export class Connection {
     ssh.on('session', (accept, reject) => this.#open(accept, reject));
     // After ssh2's own listener, so that what this chunk brought is counted.
     this.#socket.on('data', () => {
-      if ((this.#channel?.readableLength ?? 0) <= this.#parts.limits.unreadBytes) return;
-      this.#note('the peer does not keep to the window');
+      const { unreadBytes, unsentBytes } = this.#parts.limits;
+      if ((this.#channel?.readableLength ?? 0) > unreadBytes)
+        this.#note('the peer does not keep to the window');
+      else if (this.#socket.writableLength > unsentBytes) this.#note('the peer asks, and takes no answers');
+      else return;
       this.destroy();
     });
   }
@@ -86,6 +92,10 @@ export class Connection {
         return context.accept();
       }
       context.reject(['publickey']);
+      if (context.method === 'publickey') {
+        const facts = { account: context.username, address: this.#address };
+        this.#parts.log.debug(facts, 'a key was refused');
+      }
       // `none` is how a client asks what there is; it tries nothing.
       if (context.method !== 'none' && ++this.#tries >= this.#parts.limits.authTries) this.#end();
     } catch (error) {
@@ -124,6 +134,7 @@ export class Connection {
     const conversation: Conversation = new Conversation({
       wire,
       limits,
+      recover: (value) => foreignHello(value, services.protocol),
       answer: async (message, bytes) => {
         const answer = await session.answer(message, bytes);
         if (session.welcomed) this.#welcomed();
@@ -149,6 +160,9 @@ export class Connection {
   }
 
   #welcomed(): void {
+    if (this.#isWelcome) return;
+    this.#isWelcome = true;
+    this.#parts.log.debug({ account: this.#peer?.account, address: this.#address }, 'a session began');
     clearTimeout(this.#handshake);
     this.#parts.leave();
   }

@@ -19,6 +19,8 @@ export interface Wire {
 export interface ConversationParts {
   readonly wire: Wire;
   readonly limits: { readonly lineBytes: number; readonly frameBytes: number; readonly stallMs: number };
+  /** A message where the peer is of another version; see `foreign-hello.ts`. */
+  readonly recover?: (value: unknown) => RunnerMessage | null;
   readonly answer: (message: RunnerMessage, bytes: Buffer) => Promise<Answer>;
   /** `bye` came while a lease waits. */
   readonly withdraw: () => void;
@@ -48,7 +50,7 @@ export class Conversation {
 
   constructor(parts: ConversationParts) {
     this.#parts = parts;
-    this.#decoder = new Decoder(runnerMessageSchema, parts.limits);
+    this.#decoder = new Decoder(runnerMessageSchema, parts.limits, parts.recover);
   }
 
   receive(chunk: Buffer): void {

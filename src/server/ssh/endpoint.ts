@@ -78,7 +78,12 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     keepaliveCountMax: limits.keepaliveCount,
   });
   ssh.on('error', () => {});
-  ssh.on('connection', (connection, { ip, port }) => connections.get(`${ip}|${port}`)?.attach(connection));
+  ssh.on('connection', (connection, { ip, port }) => {
+    const known = connections.get(`${ip}|${port}`);
+    if (known) return known.attach(connection);
+    connection.on('error', () => {}); // its socket has closed meanwhile
+    return connection.end();
+  });
 
   const server = createServer({ noDelay: true }, (socket: Socket) => {
     const leave = admission.enter(socket.remoteAddress ?? '');

@@ -10,6 +10,8 @@ export interface EndpointLimits {
   readonly authTries: number;
   /** Unread bytes of a channel: ssh2 does not hold a peer to its window, so we do. */
   readonly unreadBytes: number;
+  /** Bytes that the peer does not take: ssh2 answers its pings and requests whether it reads or not. */
+  readonly unsentBytes: number;
   readonly keepaliveMs: number;
   readonly keepaliveCount: number;
   /** Between two pieces of one message. */
@@ -33,6 +35,8 @@ export const ENDPOINT_LIMITS: EndpointLimits = {
   unwelcomedOfAddress: 256,
   authTries: 3,
   unreadBytes: WINDOWS_BYTES + 64 * 1024,
+  // The longest line, and what a conversation may leave unsent besides.
+  unsentBytes: LIMITS.lineBytes + 8 * 1024 * 1024,
   keepaliveMs: 15_000,
   keepaliveCount: 3,
   stallMs: 30_000,

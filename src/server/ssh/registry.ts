@@ -1,9 +1,17 @@
 import type { Presence, Session } from '../queue/queue.ts';
 
+/** Leases that a replaced session may still have, which its successor now answers for. */
+export interface Inheritance {
+  /** Ids of the sessions that the leases stand on. */
+  readonly sessions: readonly string[];
+  /** Resolves when none of those sessions claims anything any more. */
+  readonly settled: Promise<unknown>;
+}
+
 export interface Registered {
   readonly session: Omit<Session, 'run'>;
-  /** Ends its connection: another one has taken its place. */
-  readonly replaced: () => void;
+  /** Ends its connection: another one has taken its place, and its leases with it. */
+  readonly replaced: () => Inheritance;
 }
 
 interface Entry extends Registered {
@@ -30,7 +38,7 @@ export class SessionRegistry implements Presence {
    * Takes a session in, or says why there is no place. One of the same account, machine, process and
    * slot is replaced: it can only be what is left of a connection that the runner has given up.
    */
-  admit(candidate: Registered): { ok: true } | { ok: false; why: string } {
+  admit(candidate: Registered): { ok: true; inherited: Inheritance | null } | { ok: false; why: string } {
     const { session } = candidate;
     const slot = slotKey(session);
     const before = this.#byId.get(this.#bySlot.get(slot) ?? '');
@@ -41,8 +49,7 @@ export class SessionRegistry implements Presence {
     this.#byId.set(session.id, { ...candidate, run: null });
     this.#bySlot.set(slot, session.id);
     this.#ofAccount.set(session.account, this.#countOf(session.account) + 1);
-    before?.replaced();
-    return { ok: true };
+    return { ok: true, inherited: before?.replaced() ?? null };
   }
 
   /** Idempotent. */

@@ -1,6 +1,6 @@
 import type { RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
 import type { LeaseCheck } from '../store/store.ts';
-import type { SessionServices } from './runner-session.ts';
+import type { SessionServices } from './services.ts';
 
 type Message<T extends RunnerMessage['type']> = Extract<RunnerMessage, { type: T }>;
 

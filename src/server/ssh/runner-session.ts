@@ -1,28 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { matchesRepository } from '../../shared/globs.ts';
-import type { Hello, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
+import type { RunOutcome } from '../../shared/outcome.ts';
+import { encodeLine } from '../../shared/protocol/codec.ts';
+import type { Hello, Lease, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
 import { agreeOnVersion } from '../../shared/protocol/versions.ts';
-import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
-import type { LeaseQueue } from '../queue/queue.ts';
-import type { Store } from '../store/store.ts';
+import type { LeasedRun } from '../queue/queue.ts';
 import { plainLine } from './plain-line.ts';
-import type { SessionRegistry } from './registry.ts';
+import type { Inheritance } from './registry.ts';
 import { RunReports } from './run-reports.ts';
-
-/** What every session stands on. */
-export interface SessionServices {
-  readonly store: Store;
-  readonly queue: Pick<LeaseQueue, 'lease'>;
-  readonly logs: Pick<LogFiles, 'append' | 'length'>;
-  readonly artifacts: Pick<ArtifactFiles, 'append'>;
-  readonly registry: SessionRegistry;
-  readonly serverId: string;
-  readonly leaseMs: number;
-  /** The version that this server speaks. */
-  readonly protocol: number;
-  readonly now: () => number;
-  readonly limits: { readonly lineBytes: number; readonly frameBytes: number };
-}
+import type { SessionServices } from './services.ts';
 
 /** Who is at the other end. */
 export interface Peer {
@@ -32,6 +18,8 @@ export interface Peer {
   /** Ends the connection at once. */
   readonly drop: () => void;
 }
+
+const REFUSED: RunOutcome = { result: 'refused', reason: 'bad-job', detail: '', steps: [], durationMs: 0 };
 
 export interface Answer {
   readonly reply: ServerMessage;
@@ -46,12 +34,20 @@ export class RunnerSession {
   readonly #id = randomBytes(8).toString('hex');
   readonly #withdrawn = new AbortController();
   readonly #reports: RunReports;
+  readonly #settled: Promise<void>;
+  #settle: () => void = () => {};
   #hello: Hello | null = null;
+  /** From a half-open predecessor, until this session has made its first request. */
+  #inherited: Inheritance | null = null;
+  #isReplaced = false;
 
   constructor(services: SessionServices, peer: Peer) {
     this.#services = services;
     this.#peer = peer;
     this.#reports = new RunReports(services, peer.account, this.#id);
+    this.#settled = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
   }
 
   get welcomed(): boolean {
@@ -62,9 +58,14 @@ export class RunnerSession {
     if (message.type === 'hello') return await this.#greet(message);
     const hello = this.#hello;
     if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
+    if (message.type === 'lease') return await this.#lease(message, hello);
+    const answer = await this.#report(message, bytes);
+    await this.#giveBackInherited();
+    return answer;
+  }
+
+  async #report(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
     switch (message.type) {
-      case 'lease':
-        return await this.#lease(message, hello);
       case 'heartbeat':
         return then(await this.#reports.heartbeat(message));
       case 'log':
@@ -88,7 +89,34 @@ export class RunnerSession {
   /** Call once nothing is being answered any more: a lease that was never accepted is given back. */
   async ended(): Promise<void> {
     this.#services.registry.remove(this.#id);
+    this.#settle();
+    if (this.#isReplaced) return;
     if (this.#hello) await this.#services.store.runs.sessionEnded(this.#id);
+    await this.#giveBackInherited();
+  }
+
+  /**
+   * The successor says whether it still wants what was leased here, by repeating the key: given back
+   * at once, the run would go to whoever waits, and be leased anew under another attempt.
+   */
+  #replaced(): Inheritance {
+    const inherited = this.#inherited;
+    this.#inherited = null;
+    this.#isReplaced = true;
+    this.#peer.drop();
+    return {
+      sessions: [...(inherited?.sessions ?? []), this.#id],
+      settled: Promise.all([inherited?.settled, this.#settled]),
+    };
+  }
+
+  /** A lease whose key was repeated stands on this session by now, and stays. */
+  async #giveBackInherited(): Promise<void> {
+    const inherited = this.#inherited;
+    if (!inherited) return;
+    this.#inherited = null;
+    await inherited.settled;
+    for (const session of inherited.sessions) await this.#services.store.runs.sessionEnded(session);
   }
 
   async #greet(hello: Hello): Promise<Answer> {
@@ -104,12 +132,15 @@ export class RunnerSession {
         return last({ type: 'refused', code: 'repos', why });
       }
     }
-    const { account, address, drop } = this.#peer;
+    // A connection that has closed meanwhile must not take the place of its own successor.
+    if (this.#withdrawn.signal.aborted) return last({ type: 'error', why: 'the connection has closed' });
+    const { account, address } = this.#peer;
     const { type: _type, protocol: _protocol, ...facts } = hello;
     const session = { ...facts, id: this.#id, account, address, since: now() };
-    const admitted = registry.admit({ session, replaced: drop });
+    const admitted = registry.admit({ session, replaced: () => this.#replaced() });
     if (!admitted.ok) return last({ type: 'busy', why: admitted.why });
     this.#hello = hello;
+    this.#inherited = admitted.inherited;
     return then({
       type: 'welcome',
       session: this.#id,
@@ -121,21 +152,37 @@ export class RunnerSession {
   }
 
   async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
-    const { store, queue } = this.#services;
+    const { store, queue, limits } = this.#services;
     const { account, publicKey } = this.#peer;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if ((await store.accounts.accountOf(publicKey)) !== account)
       return last({ type: 'error', why: `the key is no longer one of account ${account}` });
-    const leased = await queue.lease({
+    const request = {
       session: { id: this.#id, account, machine: hello.machine, labels: hello.labels, repos: hello.repos },
       key: message.key,
       freeCpus: message.freeCpus,
       freeMemoryBytes: message.freeMemoryBytes,
       waitMs: message.waitSeconds * 1000,
       signal: this.#withdrawn.signal,
-    });
+    };
+    let leased: LeasedRun | null = null;
+    if (this.#inherited) {
+      // Without waiting first: what is not wanted again must not be held back while this lease waits,
+      // and the predecessor must not claim with the same key behind our back.
+      await this.#inherited.settled;
+      leased = await queue.lease({ ...request, waitMs: 0 });
+      await this.#giveBackInherited();
+    }
+    leased ??= await queue.lease(request);
     if (!leased) return then({ type: 'idle' });
-    return then({ type: 'job', run: leased.run, attempt: leased.attempt, spec: leased.spec });
+    const { run, attempt, spec } = leased;
+    const job = { type: 'job', run, attempt, spec } as const;
+    const length = encodeLine(job).length - 1;
+    if (length <= limits.lineBytes) return then(job);
+    // No runner could read it, so it must not go on to the next one.
+    const detail = `the job is described in ${length} bytes, and a message has at most ${limits.lineBytes}`;
+    await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
+    return then({ type: 'idle' });
   }
 }
 

@@ -31,6 +31,8 @@ export interface CommandResult {
 }
 
 const GRACE_MS = 2000;
+/** After its end: how long a daemon that it left may hold its output open. */
+const HELD_MS = 1000;
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -65,7 +67,15 @@ export async function runCommand(
   const onAbort = (): void => stop('aborted');
   options.signal?.addEventListener('abort', onAbort);
   const timer = options.timeoutMs && setTimeout(() => stop('timed-out'), options.timeoutMs);
+  let held: NodeJS.Timeout | undefined;
+  running.once('exit', () => {
+    held = setTimeout(() => {
+      running.stdout.destroy();
+      running.stderr.destroy();
+    }, HELD_MS);
+  });
   const result = await running;
+  clearTimeout(held);
   options.signal?.removeEventListener('abort', onAbort);
   if (timer) clearTimeout(timer);
   clearTimeout(killing);
@@ -74,14 +84,14 @@ export async function runCommand(
     if (stopped || result.failed) signalGroup(pgid, 'SIGKILL');
     options.onGone?.(pgid);
   }
-  const stderr = String(result.stderr ?? '');
+  const stderr = result.stderr ?? '';
   const missing =
     (result.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && pgid === undefined;
   return {
     ok: !result.failed,
     exitCode: result.exitCode ?? null,
     signal: result.signal ?? null,
-    stdout: String(result.stdout ?? ''),
+    stdout: result.stdout ?? '',
     stderr,
     missing,
     timedOut: stopped === 'timed-out',

@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from './commands.ts';
 
@@ -43,7 +43,9 @@ export class FifoStock {
     }
   }
 
-  close(): void {
+  /** What is just being made is waited for. Idempotent. */
+  async close(): Promise<void> {
+    await this.#refill?.catch(() => {});
     rmSync(this.#dir, { recursive: true, force: true });
     this.#ready = [];
   }
@@ -59,8 +61,9 @@ export class FifoStock {
     mkdirSync(this.#dir, { recursive: true });
     const names = Array.from({ length: BATCH }, () => path.join(this.#dir, String(this.#made++)));
     const done = await runCommand('mkfifo', ['-m', '600', ...names], { timeoutMs: 30_000 });
-    if (!done.ok) throw new Error(`FIFOs for the output of steps: ${done.why}`);
-    this.#ready.push(...names);
+    // On a disk that became full some were made: they are as good as any.
+    this.#ready.push(...(done.ok ? names : names.filter((name) => existsSync(name))));
+    if (this.#ready.length < 2) throw new Error(`FIFOs for the output of steps: ${done.why}`);
   }
 }
 
@@ -69,7 +72,7 @@ function openBoth(file: string): [number, number] {
   const read = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const write = openSync(file, constants.O_WRONLY);
-    unlinkSync(file);
+    rmSync(file, { force: true });
     return [read, write];
   } catch (error) {
     closeSync(read);

@@ -50,13 +50,17 @@ export function sameProcessAlive(pid: number, start: string): boolean {
 
 function allProcesses(): ProcessStat[] {
   const found: ProcessStat[] = [];
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = processStat(Number(name));
+  for (const pid of allPids()) {
+    const stat = processStat(pid);
     if (stat) found.push(stat);
   }
   return found;
 }
+
+/** Parent of the kernel's own threads. */
+const KTHREADD = 2;
+/** How often a process that may be in its exec is looked at again, a millisecond apart. */
+const EXEC_LOOKS = 20;
 
 /** Living members of a process group; zombies are left out. */
 export function groupMembers(pgid: number): ProcessStat[] {
@@ -65,16 +69,65 @@ export function groupMembers(pgid: number): ProcessStat[] {
 
 /** Living processes whose environment, as it was at their exec, has exactly this entry. */
 export function processesWithEnv(name: string, value: string): ProcessStat[] {
-  const wanted = Buffer.from(`\0${name}=${value}\0`);
-  return allProcesses().filter((stat) => {
-    if (!isAlive(stat) || stat.pid === process.pid) return false;
+  return withEnv(allPids(), name, value);
+}
+
+/**
+ * The same, of processes that are younger than one: after a step only what it can have made is looked
+ * at, which on a busy host is a small part. Pids only grow until they wrap; then all are looked at.
+ */
+export function youngerProcessesWithEnv(thanPid: number, name: string, value: string): ProcessStat[] {
+  const last = lastPid();
+  if (last === thanPid) return []; // nothing at all was forked since
+  const wrapped = last < thanPid;
+  return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), name, value);
+}
+
+function withEnv(pids: readonly number[], name: string, value: string): ProcessStat[] {
+  const entry = `${name}=${value}\0`;
+  const found: ProcessStat[] = [];
+  for (const pid of pids) {
+    if (pid === process.pid) continue;
     try {
-      const environ = readFileSync(`/proc/${stat.pid}/environ`);
-      return Buffer.concat([Buffer.from([0]), environ, Buffer.from([0])]).includes(wanted);
+      const environ = environOf(pid);
+      if (!environ.startsWith(entry) && !environ.includes(`\0${entry}`)) continue;
     } catch {
-      return false; // ended meanwhile, or another user's
+      continue; // ended meanwhile, or another user's
     }
-  });
+    const stat = processStat(pid);
+    if (stat && isAlive(stat)) found.push(stat);
+  }
+  return found;
+}
+
+/**
+ * In the middle of its exec a process shows neither environment nor command line, for some microseconds
+ * mostly. Such a one is looked at again, or a child that was just spawned would be taken for another's.
+ */
+function environOf(pid: number): string {
+  for (let look = 0; ; look++) {
+    const environ = readFileSync(`/proc/${pid}/environ`, 'latin1');
+    if (environ !== '' || look === EXEC_LOOKS || !mayBeInExec(pid)) return environ;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  }
+}
+
+/** A kernel thread and a zombie show neither as well. */
+function mayBeInExec(pid: number): boolean {
+  if (readFileSync(`/proc/${pid}/cmdline`, 'latin1') !== '') return false;
+  const stat = processStat(pid);
+  return stat !== null && isAlive(stat) && stat.ppid !== KTHREADD && stat.ppid !== 0;
+}
+
+function allPids(): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+/** The pid given out last in this pid namespace. */
+function lastPid(): number {
+  return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1));
 }
 
 /** Signals a group; false where nothing is left of it or it may not be signalled. */
@@ -96,21 +149,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   } catch {
     return false;
   }
-}
-
-/** Children of this process whichever thread made them, and those left by threads that have ended. */
-export function ownChildren(): ProcessStat[] {
-  const pids = new Set<number>();
-  for (const task of readdirSync('/proc/self/task')) {
-    try {
-      for (const pid of readFileSync(`/proc/self/task/${task}/children`, 'latin1').split(' ')) {
-        if (pid) pids.add(Number(pid));
-      }
-    } catch {
-      // the thread has ended: its children now stand under another
-    }
-  }
-  return [...pids].map(processStat).filter((stat): stat is ProcessStat => isAlive(stat));
 }
 
 let bootIdRead: string | undefined;

@@ -32,6 +32,7 @@ const NONE = Buffer.alloc(0);
 export class Decoder<M> {
   readonly #schema: z.ZodType<M>;
   readonly #limits: DecodeLimits;
+  readonly #recover: (value: unknown) => M | null;
   /** One block that grows, since a peer that sends single bytes would cost a hundred times as much in parts. */
   #block: Buffer = NONE;
   #held = 0;
@@ -39,9 +40,15 @@ export class Decoder<M> {
   #waiting: { readonly message: M; readonly bytes: number } | null = null;
   #broken = false;
 
-  constructor(schema: z.ZodType<M>, limits: DecodeLimits) {
+  /** `recover` may make a message of what the schema does not know. */
+  constructor(
+    schema: z.ZodType<M>,
+    limits: DecodeLimits,
+    recover: (value: unknown) => M | null = () => null,
+  ) {
     this.#schema = schema;
     this.#limits = limits;
+    this.#recover = recover;
   }
 
   /** Bytes kept for a message that is not complete. */
@@ -100,9 +107,11 @@ export class Decoder<M> {
     if (bytes > this.#limits.frameBytes)
       return fail('frame-too-large', `a frame has ${bytes} bytes, more than ${this.#limits.frameBytes}`);
     const parsed = this.#schema.safeParse(value);
-    if (!parsed.success) return fail('bad-message', describe(parsed.error));
-    if (bytes === 0) return { used, done: { ok: true, message: parsed.data, bytes: NONE } };
-    this.#waiting = { message: parsed.data, bytes };
+    const message = parsed.success ? parsed.data : this.#recover(value);
+    if (message === null)
+      return fail('bad-message', parsed.success ? 'a message is null' : describe(parsed.error));
+    if (bytes === 0) return { used, done: { ok: true, message, bytes: NONE } };
+    this.#waiting = { message, bytes };
     return { used, done: null };
   }
 

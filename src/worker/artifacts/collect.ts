@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, mkdirSync } from 'node:fs';
-import { lstat, readlink } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { lstat, open, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,18 +9,22 @@ import { pack } from 'tar-stream';
 import { oneLine } from '../../shared/errors.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
+import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import type { PartFailure } from '../run.ts';
 import { addEntries } from './entries.ts';
 import { findFiles } from './find-files.ts';
 
-/** Packs each artifact of the job and hands it to the main thread. A pattern that matches nothing is only said. */
+/**
+ * Packs each artifact of the job and hands it to the main thread. A pattern that matches nothing is
+ * only said; one that cannot be packed is the run's failure, and the others are packed all the same.
+ */
 export async function collectArtifacts(
   task: WorkerTask,
   main: MainThread,
   log: RunLog,
 ): Promise<PartFailure | null> {
   let leftBytes = task.artifactLimitBytes;
+  let failure: PartFailure | null = null;
   for (const artifact of task.spec.artifacts) {
     try {
       const found = await findFiles(task.paths.src, artifact.paths);
@@ -36,13 +40,12 @@ export async function collectArtifacts(
     } catch (error) {
       if (main.stopped) return null;
       const code = (error as NodeJS.ErrnoException).code;
-      return {
-        reason: code === 'ENOSPC' ? 'disk-full' : 'artifact',
-        why: `artifact ${artifact.name}: ${oneLine(error)}`,
-      };
+      const reason = code === 'ENOSPC' ? 'disk-full' : 'artifact';
+      failure ??= { reason, why: `artifact ${artifact.name}: ${oneLine(error)}` };
+      if (reason === 'disk-full') break;
     }
   }
-  return null;
+  return failure;
 }
 
 async function packFiles(
@@ -54,6 +57,7 @@ async function packFiles(
 ): Promise<{ name: string; path: string; bytes: number; sha256: string }> {
   mkdirSync(task.paths.artifacts, { recursive: true });
   const file = path.join(task.paths.artifacts, `${name}.tar.gz`);
+  const out = await open(file, 'w');
   const archive = pack();
   const hash = createHash('sha256');
   let bytes = 0;
@@ -66,11 +70,16 @@ async function packFiles(
       else done(null, part);
     },
   });
-  const writing = pipeline(archive, createGzip({ level: 6 }), count, createWriteStream(file), { signal });
+  const writing = pipeline(archive, createGzip({ level: 6 }), count, out.createWriteStream(), { signal });
   const adding = addEntries(archive, task.paths.src, files, { lstat, readlink }).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))),
   );
-  await Promise.all([writing, adding]);
+  try {
+    await Promise.all([writing, adding]);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  }
   return { name, path: file, bytes, sha256: hash.digest('hex') };
 }

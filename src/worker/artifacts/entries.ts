@@ -1,4 +1,5 @@
-import { createReadStream, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Pack } from 'tar-stream';
@@ -29,8 +30,9 @@ export async function addEntries(
       continue;
     }
     // No more than the size in the header: a file that grows meanwhile would break the archive.
+    const source = await open(file, 'r');
     await pipeline(
-      createReadStream(file, { end: stat.size - 1 }),
+      source.createReadStream({ end: stat.size - 1 }),
       archive.entry({ ...header, size: stat.size }),
     );
   }

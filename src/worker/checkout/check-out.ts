@@ -4,8 +4,8 @@ import { oneLine } from '../../shared/errors.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
+import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import type { PartFailure } from '../run.ts';
 import { type Git, gitOf, looksCorrupt } from './git.ts';
 import { SavedCheckout } from './saved-checkout.ts';
 import { clearTree, fillTree, makeGitDir, updateSubmodules } from './tree.ts';
@@ -30,12 +30,14 @@ export async function checkOut(
     for (let again = false; ; again = true) {
       const borrowed = await main.guard(guardName.savedCheckout(saved.name), 'shared');
       if (!borrowed.ok) return failure(borrowed.why);
+      const { identity } = saved;
       const why = (await fetchIfMissing(saved, source, main, log)) ?? (await fill(task, source, saved, git));
       if (why === null) return await submodules(task, source, git);
       if (again || main.stopped || !looksCorrupt(why)) return failure(why);
       log.say(0, `the saved checkout is damaged and is fetched afresh: ${why}`);
       borrowed.done();
-      await setAside(task, saved, main);
+      const denied = await setAside(task, saved, identity, main);
+      if (denied !== null) return failure(denied);
     }
   } catch (error) {
     return failure(oneLine(error));
@@ -78,12 +80,22 @@ async function submodules(task: WorkerTask, source: Source, git: Git): Promise<P
   return why === null ? null : failure(why);
 }
 
-async function setAside(task: WorkerTask, saved: SavedCheckout, main: MainThread): Promise<void> {
+/** Waits until no job borrows its objects: those that still can finish. Null where it is out of the way. */
+async function setAside(
+  task: WorkerTask,
+  saved: SavedCheckout,
+  damaged: string | null,
+  main: MainThread,
+): Promise<string | null> {
   clearTree(task.paths.src);
   const alone = await main.guard(guardName.savedCheckout(saved.name), 'exclusive');
-  if (!alone.ok) return;
-  saved.setAside(path.join(path.dirname(path.dirname(saved.dir)), 'trash'));
-  alone.done();
+  if (!alone.ok) return alone.why;
+  try {
+    saved.setAside(path.join(path.dirname(path.dirname(saved.dir)), 'trash'), damaged);
+    return null;
+  } finally {
+    alone.done();
+  }
 }
 
 function failure(why: string): PartFailure {

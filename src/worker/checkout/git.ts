@@ -20,7 +20,8 @@ const SETTINGS = [
 
 /**
  * Git as the checkout calls it: its process groups announced to the main thread, ended when the run is
- * stopped, never asking a person. HOME stays the runner's own, so its credentials work.
+ * stopped, never asking a person (ssh has no terminal in a session of its own). HOME stays the runner's
+ * own, so its credentials and its ssh settings work.
  */
 export function gitOf(task: WorkerTask, main: MainThread): Git {
   const env = {
@@ -29,7 +30,6 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
     TMPDIR: task.paths.tmp,
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
-    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
     VOLE_JOB_MARKER: task.marker,
   };
   return (args, cwd = task.paths.tree) =>
@@ -42,9 +42,23 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
     });
 }
 
-/** Whether git's words mean that the objects themselves are damaged or missing. */
+const CORRUPT = [
+  /bad (tree )?object/i,
+  /corrupt/i,
+  /unable to read/i,
+  /missing (blob|tree|commit|object)/i,
+  /invalid sha1 pointer/i,
+  /object file .* is empty/i,
+  /could not parse/i,
+  /inflate:/i,
+  /garbage at end/i,
+  /packfile .* (is|cannot)/i,
+  /not a git repository/i,
+  // Its own settings; those of a person have another path.
+  /bad config line \d+ in file (\.\/)?config\b/i,
+];
+
+/** Whether git's words mean that the saved checkout itself is damaged or has parts missing. */
 export function looksCorrupt(said: string): boolean {
-  return /bad object|corrupt|unable to read|missing (blob|tree|commit|object)|invalid sha1 pointer|is empty$|could not parse|inflate:|not a git repository|bad tree object|garbage at end|packfile .* (is|cannot)/im.test(
-    said,
-  );
+  return CORRUPT.some((pattern) => pattern.test(said));
 }

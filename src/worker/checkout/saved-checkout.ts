@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Git } from './git.ts';
@@ -50,19 +50,38 @@ export class SavedCheckout {
     return await this.#explain(source, fetched);
   }
 
-  /** Moves a damaged one out of the way. Hold its guard exclusively. */
-  setAside(trash: string): void {
-    if (!existsSync(this.dir)) return;
+  /** Changes when it was set aside and made anew; null where there is none. */
+  get identity(): string | null {
+    const stat = statSync(this.dir, { throwIfNoEntry: false });
+    return stat ? `${stat.ino} ${stat.birthtimeMs}` : null;
+  }
+
+  /**
+   * Moves a damaged one out of the way. Hold its guard exclusively. `damaged`: which one was found to
+   * be so, since another job that found the same may have replaced it meanwhile.
+   */
+  setAside(trash: string, damaged: string | null): void {
+    if (damaged === null || this.identity !== damaged) return;
     mkdirSync(trash, { recursive: true });
     renameSync(this.dir, path.join(trash, `damaged-${this.name}-${Date.now()}`));
   }
 
+  /** Made beside its place and then moved there: a git that is killed in it leaves nothing half-made. */
   async #make(sha: string): Promise<string | null> {
-    if (existsSync(path.join(this.dir, 'HEAD')) && existsSync(path.join(this.dir, 'objects'))) return null;
+    if (existsSync(this.dir)) {
+      const whole = ['HEAD', 'objects', 'refs'].every((name) => existsSync(path.join(this.dir, name)));
+      return whole ? null : `${this.dir} is not a git repository`;
+    }
+    const making = `${this.dir}.new`;
+    rmSync(making, { recursive: true, force: true });
     mkdirSync(path.dirname(this.dir), { recursive: true });
     const format = sha.length === 64 ? ['--object-format=sha256'] : [];
-    const made = await this.#git(['init', '-q', '--bare', ...format, this.dir], path.dirname(this.dir));
-    return made.ok ? null : made.why;
+    // Without a template: hooks and their samples are of no use here.
+    const init = ['init', '-q', '--bare', '--template=', ...format, making];
+    const made = await this.#git(init, path.dirname(this.dir));
+    if (!made.ok) return made.missing ? 'git is not on this host' : made.why;
+    renameSync(making, this.dir);
+    return null;
   }
 
   async #fetchRefs(source: Source, refspecs: readonly string[]): Promise<string | null> {

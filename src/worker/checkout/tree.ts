@@ -45,6 +45,7 @@ export function clearTree(src: string): void {
 }
 
 function localRef(ref: string): string | null {
+  if (/\s/.test(ref)) return null; // no name of a ref, and it would be several lines here
   if (ref.startsWith('refs/heads/')) return `refs/remotes/origin/${ref.slice('refs/heads/'.length)}`;
   return ref.startsWith('refs/tags/') ? ref : null;
 }
@@ -68,5 +69,5 @@ function configOf(source: Source): string {
 }
 
 function quoted(text: string): string {
-  return `"${text.replace(/[\\"]/g, (found) => `\\${found}`)}"`;
+  return `"${text.replace(/[\\"]/g, (found) => `\\${found}`).replaceAll('\n', '\\n')}"`;
 }

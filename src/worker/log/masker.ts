@@ -28,7 +28,7 @@ export class PatternSet {
     this.#patterns = patterns.toSorted((a, b) => b.length - a.length);
     this.longest = this.#patterns[0]?.length ?? 0;
     this.#window = Math.min(0xffff, this.#patterns.at(-1)?.length ?? 0);
-    this.#shift = new Uint16Array(65_536).fill(Math.max(1, this.#window - 1));
+    this.#shift = new Uint16Array(this.longest > 0 ? 65_536 : 0).fill(Math.max(1, this.#window - 1));
     for (const pattern of this.#patterns) this.#add(pattern);
   }
 
@@ -89,6 +89,8 @@ function startsWith(text: Buffer, at: number, pattern: Buffer): boolean {
 export class Masker {
   readonly #patterns: PatternSet;
   #held = Buffer.alloc(0);
+  /** Bytes at the front of what is held that a secret before has masked already. */
+  #covered = 0;
 
   constructor(patterns: PatternSet) {
     this.#patterns = patterns;
@@ -105,19 +107,26 @@ export class Masker {
     return this.#mask(this.#held, true);
   }
 
+  /**
+   * Secrets that overlap are masked as one: the second must not be told by what the first left over.
+   * So the search goes on inside a match, and an end that is held back may be masked already in part.
+   */
   #mask(text: Buffer, ended: boolean): Buffer {
     const parts: Buffer[] = [];
-    let from = 0;
-    for (let match = this.#patterns.find(text, from); match; match = this.#patterns.find(text, from)) {
-      // A longer secret may begin where this one does and not be all here yet.
-      if (!ended && this.#patterns.openEnd(text, match.at) === match.at) break;
-      parts.push(text.subarray(from, match.at), MASK);
-      from = match.at + match.length;
+    const open = ended ? text.length : this.#patterns.openEnd(text, 0);
+    let told = this.#covered;
+    for (let from = 0; ; ) {
+      const match = this.#patterns.find(text, from);
+      // One that is not all here yet may begin before this one, or with it and be longer.
+      if (!match || match.at >= open) break;
+      if (match.at >= told) parts.push(text.subarray(told, match.at), MASK);
+      told = Math.max(told, match.at + match.length);
+      from = match.at + 1;
     }
-    const end = ended ? text.length : this.#patterns.openEnd(text, from);
-    parts.push(text.subarray(from, end));
+    if (open > told) parts.push(text.subarray(told, open));
+    this.#covered = Math.max(0, told - open);
     // Copied: the reader's buffer is used again.
-    this.#held = Buffer.from(text.subarray(end));
+    this.#held = Buffer.from(text.subarray(open));
     return parts.length === 1 ? (parts[0] ?? text) : Buffer.concat(parts);
   }
 }

@@ -12,13 +12,15 @@ export class RunLog {
   #lastMs = 0;
 
   constructor(options: {
-    file: string;
+    /** Of the spool, open for appending; its opener's to close. */
+    fd: number;
     limitBytes: number;
     secrets: readonly string[];
     startedAt: number;
     onSpooled: (bytes: number) => void;
+    onFailure?: (error: NodeJS.ErrnoException) => void;
   }) {
-    this.#spool = new Spool(options.file, options.limitBytes, options.onSpooled);
+    this.#spool = new Spool(options.fd, options.limitBytes, options.onSpooled, options.onFailure);
     this.#patterns = new PatternSet(secretPatterns(options.secrets));
     this.#startedAt = options.startedAt;
   }
@@ -29,9 +31,7 @@ export class RunLog {
 
   /** vole's own words; several lines are several records. */
   say(step: number, text: string): void {
-    const masker = new Masker(this.#patterns);
-    const masked = Buffer.concat([masker.push(Buffer.from(text)), masker.end()]).toString('utf8');
-    for (const line of masked.split(/\r?\n/)) {
+    for (const line of this.mask(text).split(/\r?\n/)) {
       const cut = line.slice(0, RECORD_BYTES / 4);
       const record = formatRecord({ ms: this.#stamp(), step, stream: 'v', continues: false, text: cut });
       const bytes = Buffer.byteLength(record);
@@ -40,6 +40,12 @@ export class RunLog {
       this.#spool.commit(bytes);
     }
     this.flushSoon();
+  }
+
+  /** A text that leaves the run by another way than its log, without the run's secrets. */
+  mask(text: string): string {
+    const masker = new Masker(this.#patterns);
+    return Buffer.concat([masker.push(Buffer.from(text)), masker.end()]).toString('utf8');
   }
 
   /** What was read in this turn of the event loop goes out together. */

@@ -1,6 +1,6 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { ftruncateSync, writeSync } from 'node:fs';
 
-/** What is kept of the end of a log that is over its limit. */
+/** What is kept of the end of a log that is over its limit; half of a limit that is less than twice this. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 const BLOCK_BYTES = 256 * 1024;
 
@@ -13,7 +13,9 @@ const BLOCK_BYTES = 256 * 1024;
 export class Spool {
   readonly #fd: number;
   readonly #headBytes: number;
+  readonly #tailBytes: number;
   readonly #onWritten: (bytes: number) => void;
+  readonly #onFailure: (error: NodeJS.ErrnoException) => void;
   readonly #block = Buffer.allocUnsafe(BLOCK_BYTES);
   #used = 0;
   #written = 0;
@@ -23,9 +25,20 @@ export class Spool {
   #failure: NodeJS.ErrnoException | null = null;
   #open = true;
 
-  constructor(file: string, limitBytes: number, onWritten: (bytes: number) => void) {
-    this.#fd = openSync(file, 'ax', 0o600);
-    this.#headBytes = Math.max(0, limitBytes - TAIL_BYTES);
+  /**
+   * `fd` is open for appending and its opener's to close, after `close`. `onFailure` is called once, at
+   * the first write that fails; what comes after it is discarded.
+   */
+  constructor(
+    fd: number,
+    limitBytes: number,
+    onWritten: (bytes: number) => void,
+    onFailure: (error: NodeJS.ErrnoException) => void = () => {},
+  ) {
+    this.#onFailure = onFailure;
+    this.#fd = fd;
+    this.#tailBytes = Math.max(1, Math.min(TAIL_BYTES, Math.floor(limitBytes / 2)));
+    this.#headBytes = limitBytes - this.#tailBytes;
     this.#onWritten = onWritten;
   }
 
@@ -52,8 +65,13 @@ export class Spool {
     const bytes = this.#block.subarray(0, this.#used);
     this.#used = 0;
     if (bytes.length === 0) return;
-    if (this.#ring || this.#written + bytes.length > this.#headBytes) this.#keepInRing(bytes);
-    else this.#write(bytes);
+    if (this.#ring) return this.#keepInRing(bytes);
+    const left = this.#headBytes - this.#written;
+    if (bytes.length <= left) return this.#write(bytes);
+    // The head ends with the last whole record that fits.
+    const cut = left > 0 ? bytes.lastIndexOf(10, left - 1) + 1 : 0;
+    this.#write(bytes.subarray(0, cut));
+    this.#keepInRing(bytes.subarray(cut));
   }
 
   /** `missing` makes the record that stands for the dropped middle. Returns the file's length. */
@@ -62,36 +80,44 @@ export class Spool {
     this.flush();
     if (this.#ring) this.#writeTail(this.#ring, missing);
     this.#open = false;
-    closeSync(this.#fd);
     return this.#written;
   }
 
   #write(bytes: Buffer): void {
-    if (this.#failure) return;
+    if (this.#failure || bytes.length === 0) return;
+    let done = 0;
     try {
-      for (let done = 0; done < bytes.length; ) {
-        // A full disk shows first as a short write, then as ENOSPC.
-        const wrote = writeSync(this.#fd, bytes, done, bytes.length - done);
-        done += wrote;
-        this.#written += wrote;
-      }
+      // A full disk shows first as a short write, then as ENOSPC.
+      while (done < bytes.length) done += writeSync(this.#fd, bytes, done, bytes.length - done);
     } catch (error) {
       this.#failure = error as NodeJS.ErrnoException;
+      // What is there ends with a whole record.
+      done = done > 0 ? bytes.lastIndexOf(10, done - 1) + 1 : 0;
+      try {
+        ftruncateSync(this.#fd, this.#written + done);
+      } catch {
+        // the length that is told counts, not the file's
+      }
+      this.#onFailure(this.#failure);
     }
+    this.#written += done;
     this.#onWritten(this.#written);
   }
 
   #keepInRing(bytes: Buffer): void {
-    this.#ring ??= Buffer.allocUnsafe(TAIL_BYTES);
-    const at = this.#ringed % TAIL_BYTES;
-    const first = bytes.copy(this.#ring, at, 0, Math.min(bytes.length, TAIL_BYTES - at));
-    if (first < bytes.length) bytes.copy(this.#ring, 0, first);
-    this.#ringed += bytes.length;
+    const size = this.#tailBytes;
+    this.#ring ??= Buffer.allocUnsafe(size);
+    const skipped = Math.max(0, bytes.length - size);
+    this.#ringed += skipped;
+    const at = this.#ringed % size;
+    const first = bytes.copy(this.#ring, at, skipped, skipped + Math.min(bytes.length - skipped, size - at));
+    if (skipped + first < bytes.length) bytes.copy(this.#ring, 0, skipped + first);
+    this.#ringed += bytes.length - skipped;
   }
 
   #writeTail(ring: Buffer, missing: (bytes: number) => string): void {
-    const at = this.#ringed % TAIL_BYTES;
-    const whole = this.#ringed <= TAIL_BYTES;
+    const at = this.#ringed % this.#tailBytes;
+    const whole = this.#ringed <= this.#tailBytes;
     const kept = whole
       ? ring.subarray(0, this.#ringed)
       : Buffer.concat([ring.subarray(at), ring.subarray(0, at)]);

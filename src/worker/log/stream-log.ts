@@ -25,8 +25,8 @@ export class StreamLog {
   readonly #stamp: Stamp;
   readonly #tail: string;
   readonly #continuedTail: string;
-  /** The line that has no newline yet. */
-  readonly #partial = Buffer.allocUnsafe(RECORD_BYTES + 1);
+  /** The line that has no newline yet; most steps never need one. */
+  #partial: Buffer | null = null;
   #partialUsed = 0;
   #last = '';
 
@@ -82,7 +82,8 @@ export class StreamLog {
 
   /** The fast path: one record, straight from the read buffer into the block. */
   #copy(bytes: Buffer, from: number, end: number, prefix: Buffer): void {
-    const stop = end > from && bytes[end - 1] === 13 ? end - 1 : end;
+    let stop = end;
+    while (stop > from && bytes[stop - 1] === 13) stop--;
     const length = stop - from;
     const { block, at } = this.#spool.room(prefix.length + length + 1);
     let to = at;
@@ -106,29 +107,33 @@ export class StreamLog {
 
   /** Holds the beginning of a line; what is over a record's length goes out as a continued one. */
   #append(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#partial ??= Buffer.allocUnsafe(RECORD_BYTES);
+    const partial = this.#partial;
     let rest = bytes;
     while (this.#partialUsed + rest.length > RECORD_BYTES) {
       const fits = RECORD_BYTES - this.#partialUsed;
-      rest.copy(this.#partial, this.#partialUsed, 0, fits);
-      const cut = boundary(this.#partial.subarray(0, RECORD_BYTES), RECORD_BYTES);
-      const over = Buffer.from(this.#partial.subarray(cut, RECORD_BYTES));
-      this.#record(this.#partial.subarray(0, cut), true);
-      over.copy(this.#partial);
+      rest.copy(partial, this.#partialUsed, 0, fits);
+      const cut = boundary(partial.subarray(0, RECORD_BYTES), RECORD_BYTES);
+      const over = Buffer.from(partial.subarray(cut, RECORD_BYTES));
+      this.#record(partial.subarray(0, cut), true);
+      over.copy(partial);
       this.#partialUsed = over.length;
       rest = rest.subarray(fits);
     }
-    rest.copy(this.#partial, this.#partialUsed);
+    rest.copy(partial, this.#partialUsed);
     this.#partialUsed += rest.length;
   }
 
   #takePartial(): Buffer {
-    const line = this.#partial.subarray(0, this.#partialUsed);
+    const line = this.#partial?.subarray(0, this.#partialUsed) ?? Buffer.alloc(0);
     this.#partialUsed = 0;
     return line;
   }
 
   #record(raw: Buffer, continues: boolean): void {
-    const stop = !continues && raw.length > 0 && raw[raw.length - 1] === 13 ? raw.length - 1 : raw.length;
+    let stop = raw.length;
+    if (!continues) while (stop > 0 && raw[stop - 1] === 13) stop--;
     const line = raw.subarray(0, stop);
     const text = isUtf8(line) ? line : Buffer.from(line.toString('utf8'));
     const { block, at } = this.#spool.room(PREFIX_BYTES + text.length + 1);

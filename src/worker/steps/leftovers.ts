@@ -1,24 +1,40 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cgroupMembers, killCgroup } from '../../shared/platform/cgroup.ts';
 import {
   groupMembers,
-  processesWithEnv,
   signalGroup,
   signalProcess,
+  youngerProcessesWithEnv,
 } from '../../shared/platform/processes.ts';
 
 const GONE_MS = 5_000;
+/**
+ * When a step joins the job's cgroup. Joining waits for a grace period of the kernel's RCU, 10 to 20 ms
+ * where it is quiet, so a step that is over before this is spared it.
+ */
+const JOIN_AFTER_MS = 100;
+/** Processes that were forked while their parents were moved are found by looking again. */
+const JOIN_ROUNDS = 5;
 
-/** The processes of one step: its group, and on Linux with cgroup v2 whatever left the group. */
+/**
+ * The processes of one step, and how all of them are found again: its process group; the job's cgroup,
+ * which a step joins once it has run for a moment; and the marker in the environment, for what had left
+ * the group before. Only what leaves the group in the first moment with a cleaned environment gets away.
+ */
 export class StepProcesses {
   readonly #pgid: number;
   readonly #cgroup: string | null;
   readonly #marker: string;
+  #joining: NodeJS.Timeout | null = null;
+  #joined = false;
 
   constructor(pgid: number, cgroup: string | null, marker: string) {
     this.#pgid = pgid;
     this.#cgroup = cgroup;
     this.#marker = marker;
+    if (cgroup) this.#joining = setTimeout(() => void this.#join(cgroup), JOIN_AFTER_MS);
   }
 
   terminate(): void {
@@ -27,7 +43,15 @@ export class StepProcesses {
 
   kill(): void {
     signalGroup(this.#pgid, 'SIGKILL');
-    if (this.#cgroup) killCgroup(this.#cgroup);
+    if (this.#cgroup && this.#joined) killCgroup(this.#cgroup);
+  }
+
+  /** Waits until the group has ended by itself, or `giveUp` has come. */
+  async groupEnded(giveUp: Promise<void>): Promise<void> {
+    const gaveUp = giveUp.then(() => true);
+    for (let waitMs = 5; groupMembers(this.#pgid).length > 0; waitMs = Math.min(100, waitMs * 2)) {
+      if (await Promise.race([gaveUp, delay(waitMs, false)])) return;
+    }
   }
 
   /**
@@ -35,6 +59,8 @@ export class StepProcesses {
    * left the group where there is no cgroup: there a determined one can get away, so people are told.
    */
   async endLeftovers(): Promise<string[]> {
+    if (this.#joining) clearTimeout(this.#joining);
+    this.#joining = null;
     const found: string[] = [];
     const deadline = performance.now() + GONE_MS;
     for (let waitMs = 1; performance.now() < deadline; waitMs = Math.min(50, waitMs * 2)) {
@@ -47,18 +73,36 @@ export class StepProcesses {
   #killLeft(found: string[]): boolean {
     // A group of nothing but zombies still takes signals: look before believing that it lives.
     let left = signalGroup(this.#pgid, 'SIGKILL') && groupMembers(this.#pgid).length > 0;
-    if (this.#cgroup) {
-      if (cgroupMembers(this.#cgroup).length > 0) left = killCgroup(this.#cgroup) || left;
-      return left;
-    }
-    for (const stray of processesWithEnv('VOLE_JOB_MARKER', this.#marker)) {
+    if (this.#cgroup && this.#joined && cgroupMembers(this.#cgroup).length > 0) {
       left = true;
-      if (stray.pgid !== this.#pgid) {
+      killCgroup(this.#cgroup);
+    }
+    for (const stray of this.#strays()) {
+      left = true;
+      if (stray.pgid !== this.#pgid && !this.#cgroup) {
         const line = `ended process ${stray.pid}, which had left the step's process group`;
         if (!found.includes(line)) found.push(line);
       }
       signalProcess(stray.pid, 'SIGKILL');
     }
     return left;
+  }
+
+  #strays(): { pid: number; pgid: number }[] {
+    return youngerProcessesWithEnv(this.#pgid, 'VOLE_JOB_MARKER', this.#marker);
+  }
+
+  /** Moves what there is of the step, and what is forked meanwhile; its later children inherit it. */
+  async #join(cgroup: string): Promise<void> {
+    const file = path.join(cgroup, 'cgroup.procs');
+    this.#joined = true;
+    for (let round = 0; round < JOIN_ROUNDS && this.#joining; round++) {
+      const inside = new Set(cgroupMembers(cgroup));
+      const all = [...groupMembers(this.#pgid), ...this.#strays()].map(({ pid }) => pid);
+      const outside = [...new Set(all)].filter((pid) => !inside.has(pid));
+      if (outside.length === 0) return;
+      // One that has ended, or a cgroup that may not be written: the other two ways still find it.
+      for (const pid of outside) await writeFile(file, String(pid)).catch(() => {});
+    }
   }
 }

@@ -8,6 +8,8 @@ const RESULT_OF_STOP = {
   cancelled: 'cancelled',
   interrupted: 'cancelled',
   timeout: 'timed-out',
+  'disk-full': 'failed',
+  host: 'failed',
 } as const satisfies Record<Stop['reason'], StepOutcome['result']>;
 
 /** What a step's end is called. `stop`: why we ended it, or null; `lastError`: its last line on stderr. */

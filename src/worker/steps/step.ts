@@ -54,14 +54,16 @@ async function attempt(
     );
   }
   const streams = await main.streams();
-  if (!streams.ok) return notStarted('host', streams.why);
+  if (!streams.ok) {
+    return notStarted(/no space left|ENOSPC/i.test(streams.why) ? 'disk-full' : 'host', streams.why);
+  }
   const { fds } = streams;
   const outputs = [
     new Output(fds.stdoutRead, log, log.stream(number, 'o')),
     new Output(fds.stderrRead, log, log.stream(number, 'e')),
   ] as const;
   const spawned = await spawnStep({
-    ...shellCommand(step.shell, script, task.cgroup),
+    ...shellCommand(step.shell, script),
     cwd: cwd.path,
     env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
     stdoutFd: fds.stdoutWrite,
@@ -77,6 +79,8 @@ async function attempt(
   const exit = await spawned.exited;
   const closed = Promise.all(outputs.map((output) => output.closed));
   await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
+  // The shell is often the first that TERM ends: what it had started has the grace too.
+  if (stopper.stopping) await processes.groupEnded(stopper.killed);
   for (const line of await processes.endLeftovers()) log.say(number, line);
   await within(closed, DRAIN_MS);
   for (const output of outputs) output.destroy();
@@ -111,19 +115,10 @@ function writeScript(tree: string, number: number, script: string): string {
   return file;
 }
 
-/** `sh -e`, or bash as GitHub Actions runs it, joining the job's cgroup before it becomes the step. */
-function shellCommand(
-  shell: StepSpec['shell'],
-  script: string,
-  cgroup: string | null,
-): { file: string; args: string[] } {
-  const command =
-    shell === 'bash'
-      ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail', script]
-      : ['/bin/sh', '-e', script];
-  if (!cgroup) return { file: command[0] ?? '', args: command.slice(1) };
-  const join = 'echo 0 >"$0" 2>/dev/null; exec "$@"';
-  return { file: '/bin/sh', args: ['-c', join, path.join(cgroup, 'cgroup.procs'), ...command] };
+/** `sh -e`, or bash as GitHub Actions runs it. */
+function shellCommand(shell: StepSpec['shell'], script: string): { file: string; args: string[] } {
+  if (shell === 'sh') return { file: '/bin/sh', args: ['-e', script] };
+  return { file: 'bash', args: ['--noprofile', '--norc', '-eo', 'pipefail', script] };
 }
 
 /** One end of a step's output, read through a descriptor that the main thread opened. */
@@ -200,8 +195,13 @@ class Stopper {
     this.#onStopped();
     if (timeoutMs !== null) {
       const why = `the step is over its ${timeoutMs / 60_000} minutes`;
-      this.#timer = setTimeout(() => begin({ reason: 'timeout', why }), timeoutMs);
+      const atMost = Math.min(timeoutMs, 2 ** 31 - 1);
+      this.#timer = setTimeout(() => begin({ reason: 'timeout', why }), atMost);
     }
+  }
+
+  get stopping(): boolean {
+    return this.#stop !== null;
   }
 
   /** Why the step was ended, or null. */

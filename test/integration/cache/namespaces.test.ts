@@ -12,7 +12,7 @@ import {
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardName } from '../../../src/shared/dir-layout.ts';
-import { CacheRig, DEAD } from '../../support/cache-rig.ts';
+import { CacheRig, DEAD } from '../../support/runner-dir-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 
 let cleanup: Cleanup;
@@ -105,8 +105,8 @@ describe('trimming', () => {
   it('clears what crashes left: half-written records, records alone, interrupted removals', async () => {
     const { cache, trash } = one.dir.layout;
     writeFileSync(path.join(cache, 'gone-0123456789abcdef.json'), '{}');
-    writeFileSync(path.join(cache, '.gone-0123456789abcdef.remove'), '');
-    const torn = path.join(cache, '.x.new-00ff');
+    writeFileSync(path.join(cache, '.unwanted-gone-0123456789abcdef'), '');
+    const torn = path.join(cache, '.x-0123456789abcdef.00ff00ff');
     writeFileSync(torn, '{"repo');
     execFileSync('touch', ['-d', '2 hours ago', torn]);
     mkdirSync(path.join(trash, 'half/way'), { recursive: true });

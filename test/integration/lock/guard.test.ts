@@ -1,213 +1,220 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createInterface, type Interface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, test } from 'vitest';
 import { Guards } from '../../../src/shared/lock/guard.ts';
-import { childFile, LockHolder } from '../../support/lock-children.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 
-let cleanup: Cleanup;
-let locks: string;
-let guards: Guards;
-beforeEach(() => {
-  cleanup = new Cleanup();
-  locks = path.join(cleanup.tempDir(), 'locks');
-  guards = new Guards(locks);
-});
+const cleanup = new Cleanup();
 afterEach(() => cleanup.run());
 
-async function holder(options: { pidNamespace?: boolean } = {}): Promise<LockHolder> {
-  const made = new LockHolder(locks, options);
-  cleanup.defer(() => made.destroy());
-  await made.ready;
+const dist = path.resolve(import.meta.dirname, '../../../dist/test');
+type Mode = 'shared' | 'exclusive';
+
+class Holder {
+  readonly child: ChildProcess;
+  readonly #lines: Interface;
+
+  constructor(dir: string, mode: Mode, own: readonly string[] = []) {
+    const args = [`${dist}/lock-holder.js`, dir, 'a', mode];
+    const [program = process.execPath, ...before] = own;
+    if (own.length > 0) before.push(process.execPath);
+    this.child = spawn(program, [...before, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+    if (!this.child.stdout) throw new Error('no pipe');
+    this.#lines = createInterface({ input: this.child.stdout });
+    cleanup.defer(() => this.kill());
+  }
+
+  async says(wanted: string): Promise<void> {
+    for (;;) {
+      const [line] = (await once(this.#lines, 'line')) as [string];
+      if (line === wanted) return;
+    }
+  }
+
+  tell(line: string): void {
+    this.child.stdin?.write(`${line}\n`);
+  }
+
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill('SIGCONT');
+    this.child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+async function holder(dir: string, mode: Mode, own: readonly string[] = []): Promise<Holder> {
+  const made = new Holder(dir, mode, own);
+  await made.says('granted');
   return made;
 }
 
-/** How long until it could be had exclusively. */
-async function freedAfter(name: string, deadlineMs = 1_000): Promise<number> {
-  const begun = performance.now();
-  const guard = await until(`${name} is free`, () => guards.try(name, 'exclusive'), deadlineMs);
-  guard.release();
-  return performance.now() - begun;
+async function thread(dir: string, mode: Mode, next: string): Promise<{ worker: Worker; first: string }> {
+  const worker = new Worker(`${dist}/lock-thread.js`, { workerData: { dir, name: 'a', mode, next } });
+  worker.on('error', () => {});
+  cleanup.defer(async () => void (await worker.terminate()));
+  const [first] = (await once(worker, 'message')) as [string];
+  return { worker, first };
+}
+
+function within(ms: number): { signal: AbortSignal } {
+  return { signal: AbortSignal.timeout(ms) };
 }
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
-describe('who may hold a guard beside whom', () => {
-  it.each([
-    { first: 'shared', second: 'shared', result: 'granted' },
-    { first: 'shared', second: 'exclusive', result: 'refused' },
-    { first: 'exclusive', second: 'shared', result: 'refused' },
-    { first: 'exclusive', second: 'exclusive', result: 'refused' },
-  ] as const)('$first and then $second: $result, between processes, threads and one thread', async (row) => {
-    const one = await holder();
-    const other = await holder();
-    expect(await one.ask({ what: 'try', name: 'p', mode: row.first })).toBe('granted');
-    expect(await other.ask({ what: 'try', name: 'p', mode: row.second })).toBe(row.result);
+const matrix: [Mode, Mode, boolean][] = [
+  ['shared', 'shared', true],
+  ['shared', 'exclusive', false],
+  ['exclusive', 'shared', false],
+  ['exclusive', 'exclusive', false],
+];
 
-    expect(await one.ask({ what: 'try', name: 't', mode: row.first, thread: 'a' })).toBe('granted');
-    expect(await one.ask({ what: 'try', name: 't', mode: row.second, thread: 'b' })).toBe(row.result);
-
-    const held = guards.try('own', row.first);
-    const second = guards.try('own', row.second);
-    expect(second ? 'granted' : 'refused').toBe(row.result);
-    second?.release();
-    held?.release();
+describe.each([
+  ['plain', []],
+  ...(process.getuid?.() === 0
+    ? [['in another pid namespace', ['unshare', '-pf', '--kill-child', '--mount-proc']]]
+    : []),
+] as [string, string[]][])('a holder in another process, %s', (_, own) => {
+  test.each(matrix)('%s beside %s: granted is %s', async (first, second, granted) => {
+    const dir = cleanup.tempDir();
+    await holder(dir, first, own);
+    const guard = new Guards(dir).try('a', second);
+    expect(guard !== null).toBe(granted);
+    guard?.release();
   });
 
-  it('lets a release go once, however often it is called', async () => {
-    const first = guards.try('n', 'exclusive');
-    first?.release();
-    const second = guards.try('n', 'exclusive');
-    first?.release(); // must not free or close what is another's by now
-    expect(guards.try('n', 'shared')).toBeNull();
-    second?.release();
-  });
-
-  it('refuses a name that would leave its folder', () => {
-    for (const name of ['', '.', '..', 'a/b', 'a\0', '../x']) {
-      expect(() => guards.try(name, 'shared')).toThrow(/no name of a lock/);
-    }
-  });
-});
-
-describe.each([{ pidNamespace: false }, { pidNamespace: true }])('a holder elsewhere (%o)', (where) => {
-  it('is followed by a waiter within a second of its SIGKILL', async () => {
-    const dead = await holder(where);
-    await dead.ask({ what: 'try', name: 'n', mode: 'exclusive' });
-    const waiting = guards.exclusive('n');
-    dead.kill('SIGKILL');
+  test('SIGKILL frees for a waiter in under a second', async () => {
+    const dir = cleanup.tempDir();
+    const first = await holder(dir, 'exclusive', own);
+    const waiting = new Guards(dir).exclusive('a');
+    await first.kill();
     const begun = performance.now();
     (await waiting).release();
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(performance.now() - begun).toBeLessThan(1000);
   });
 
-  it('is never robbed while its event loop is blocked, and releases after', async () => {
-    const blocked = await holder(where);
-    await blocked.ask({ what: 'try', name: 'n', mode: 'shared' });
-    await blocked.ask({ what: 'block', ms: 1_500 });
-    const end = performance.now() + 1_300;
-    while (performance.now() < end) {
-      expect(guards.try('n', 'exclusive')).toBeNull();
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await blocked.ask({ what: 'release', as: 'n' });
-    expect(await freedAfter('n')).toBeLessThan(1_000);
-  });
-
-  it('is never robbed while it is stopped', async () => {
-    const stopped = await holder(where);
-    await stopped.ask({ what: 'try', name: 'n', mode: 'shared' });
-    stopped.kill('SIGSTOP');
-    const end = performance.now() + 1_500;
-    while (performance.now() < end) {
-      expect(guards.try('n', 'exclusive')).toBeNull();
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    stopped.kill('SIGCONT');
-    await stopped.ask({ what: 'release', as: 'n' });
-    expect(await freedAfter('n')).toBeLessThan(1_000);
+  test('a holder whose event loop is blocked keeps its guard', async () => {
+    const dir = cleanup.tempDir();
+    const first = await holder(dir, 'shared', own);
+    first.tell('block 1500');
+    await first.says('blocking');
+    const unblocked = first.says('unblocked');
+    await expect(new Guards(dir).exclusive('a', within(1200))).rejects.toThrow();
+    await unblocked;
+    first.tell('release');
+    (await new Guards(dir).exclusive('a', within(1000))).release();
   });
 });
 
-describe('a thread that holds a guard', () => {
-  it.each(['terminate', 'throw', 'exit'] as const)('frees it by %s, and its process lives', async (end) => {
-    const one = await holder();
-    await one.ask({ what: 'try', name: 'n', mode: 'exclusive', thread: 'a' });
-    if (end === 'terminate') await one.ask({ what: 'terminate', as: 'a' });
-    else one.tell({ what: end, thread: 'a' });
-    expect(await freedAfter('n')).toBeLessThan(1_000);
-    expect(await one.ask({ what: 'try', name: 'm', mode: 'shared' })).toBe('granted');
-  });
-
-  it('that waits is terminated at once', async () => {
-    const one = await holder();
-    const held = guards.try('n', 'exclusive');
-    void one.ask({ what: 'wait', name: 'n', mode: 'shared', thread: 'a' });
-    void one.ask({ what: 'wait', name: 'n', mode: 'exclusive', thread: 'a', as: 'other' });
-    await one.ask({ what: 'abort', thread: 'a', as: 'nothing' }); // the waits were read before it
-    const begun = performance.now();
-    await one.ask({ what: 'terminate', as: 'a' });
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    held?.release();
-    expect(await freedAfter('n')).toBeLessThan(1_000);
-  });
+test('a stopped holder keeps its guard until it goes on and releases', async () => {
+  const dir = cleanup.tempDir();
+  const first = await holder(dir, 'shared');
+  first.child.kill('SIGSTOP');
+  await expect(new Guards(dir).exclusive('a', within(1500))).rejects.toThrow();
+  first.child.kill('SIGCONT');
+  first.tell('release');
+  (await new Guards(dir).exclusive('a', within(1000))).release();
 });
 
-describe('waiting', () => {
-  it('ends with its signal and leaves no descriptor', async () => {
-    const held = guards.try('n', 'exclusive');
+test.each(matrix)('two threads, %s beside %s: granted is %s', async (first, second, granted) => {
+  const dir = cleanup.tempDir();
+  const held = new Guards(dir).try('a', first);
+  const { first: answer } = await thread(dir, second, 'hold');
+  expect(answer).toBe(granted ? 'granted' : 'refused');
+  held?.release();
+});
+
+test.each(['terminate', 'throw', 'exit'])(
+  'a thread that holds and ends by %s frees in under a second',
+  async (how) => {
+    const dir = cleanup.tempDir();
     const before = descriptors();
-    const stop = new AbortController();
-    const waits = [guards.shared('n', stop), guards.exclusive('n', stop)];
-    const ends = Promise.allSettled(waits);
-    stop.abort(new Error('enough'));
-    const begun = performance.now();
-    for (const end of await ends)
-      expect(end).toMatchObject({ status: 'rejected', reason: { message: 'enough' } });
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    expect(descriptors()).toBe(before);
-    await expect(guards.shared('n', stop)).rejects.toThrow('enough');
-    held?.release();
-  });
+    const { worker } = await thread(dir, 'exclusive', how === 'terminate' ? 'hold' : how);
+    const exited = new Promise((resolve) => worker.once('exit', resolve)); // `once` would reject on `error`
+    if (how === 'terminate') await worker.terminate();
+    else worker.postMessage('now');
+    await exited;
+    (await new Guards(dir).exclusive('a', within(1000))).release();
+    await until('its descriptors are closed', () => descriptors() <= before);
+  },
+);
 
-  it('does not keep a process that exits', async () => {
-    const one = await holder();
-    const held = guards.try('n', 'exclusive');
-    void one.ask({ what: 'wait', name: 'n', mode: 'shared' });
-    const ended = once(one.child, 'exit');
-    one.tell({ what: 'exit' });
-    const begun = performance.now();
-    await ended;
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    held?.release();
-  });
-
-  it('of eight leaves the thread pool free', async () => {
-    const held = guards.try('n', 'exclusive');
-    const stop = new AbortController();
-    const waits = Promise.allSettled(Array.from({ length: 8 }, () => guards.exclusive('n', stop)));
-    const begun = performance.now();
-    await readFile('/etc/hostname');
-    expect(performance.now() - begun).toBeLessThan(100);
-    stop.abort();
-    await waits;
-    held?.release();
-  });
+test('a waiting thread is terminated in under a second', async () => {
+  const dir = cleanup.tempDir();
+  const held = new Guards(dir).try('a', 'exclusive');
+  const { worker } = await thread(dir, 'exclusive', 'wait');
+  const begun = performance.now();
+  await worker.terminate();
+  expect(performance.now() - begun).toBeLessThan(1000);
+  held?.release();
 });
 
-describe('lock files', () => {
-  it('of an earlier boot, with anything in them, do no harm', async () => {
-    guards.try('n', 'exclusive')?.release();
-    writeFileSync(path.join(locks, 'n'), '{"pid":1,"boot":"another"}');
-    utimesSync(path.join(locks, 'n'), 1, 1);
-    const begun = performance.now();
-    (await guards.exclusive('n')).release();
-    expect(performance.now() - begun).toBeLessThan(20);
-    expect(readFileSync(path.join(locks, 'n'), 'utf8')).toContain('another');
-  });
-
-  it('keep their inode', () => {
-    guards.try('n', 'exclusive')?.release();
-    const { ino } = statSync(path.join(locks, 'n'));
-    for (let at = 0; at < 10; at += 1) guards.try('n', 'exclusive')?.release();
-    expect(statSync(path.join(locks, 'n')).ino).toBe(ino);
-  });
+test('an aborted wait rejects with the reason of its signal and keeps no descriptor', async () => {
+  const guards = new Guards(cleanup.tempDir());
+  const held = guards.try('a', 'exclusive');
+  const before = descriptors();
+  const abort = new AbortController();
+  const waiting = guards.shared('a', { signal: abort.signal });
+  const reason = new Error('no more wanted');
+  abort.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  expect(descriptors()).toBe(before);
+  held?.release();
 });
 
-it('is free at once after its release, in the middle of a storm of spawns', async () => {
-  const child = spawn(process.execPath, [childFile('lock-spawner'), locks, '2000'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  cleanup.defer(() => void child.kill('SIGKILL'));
-  let text = '';
-  child.stdout.on('data', (data: Buffer) => (text += data.toString()));
-  await once(child, 'close');
-  const { tries, refused, spawned } = JSON.parse(text) as Record<string, number>;
-  expect(spawned).toBeGreaterThan(10);
-  expect(tries).toBeGreaterThan(1_000);
+test('waiters leave the thread pool to others', async () => {
+  const dir = cleanup.tempDir();
+  const held = new Guards(dir).try('a', 'exclusive');
+  const abort = new AbortController();
+  const waiters = Array.from({ length: 8 }, () => new Guards(dir).shared('a', { signal: abort.signal }));
+  const { readFile } = await import('node:fs/promises');
+  const begun = performance.now();
+  await readFile(import.meta.filename);
+  expect(performance.now() - begun).toBeLessThan(100);
+  abort.abort();
+  await Promise.allSettled(waiters);
+  held?.release();
+});
+
+test('a lock file from an earlier boot, whatever is in it, is no lock', () => {
+  const dir = cleanup.tempDir();
+  writeFileSync(path.join(dir, 'a'), 'junk');
+  const before = statSync(path.join(dir, 'a')).ino;
+  new Guards(dir).try('a', 'exclusive')?.release();
+  const again = new Guards(dir).try('a', 'exclusive');
+  expect(again).not.toBeNull();
+  again?.release();
+  again?.release();
+  expect(statSync(path.join(dir, 'a')).ino).toBe(before);
+  expect(readFileSync(path.join(dir, 'a'), 'utf8')).toBe('junk');
+});
+
+test('what was released is free at once while children are being spawned', async () => {
+  const guards = new Guards(cleanup.tempDir());
+  let refused = 0;
+  for (let n = 0; n < 100; n++) {
+    const child = spawn('true', { stdio: 'ignore' });
+    for (let m = 0; m < 20; m++) {
+      guards.try('a', 'exclusive')?.release();
+      const next = guards.try('a', 'exclusive');
+      if (!next) refused++;
+      next?.release();
+    }
+    await once(child, 'exit');
+  }
   expect(refused).toBe(0);
+});
+
+test('a name that leaves the directory is refused', () => {
+  const guards = new Guards(cleanup.tempDir());
+  for (const name of ['../a', '..', '', 'a/b', 'a\0b', 'a'.repeat(201)]) {
+    expect(() => guards.try(name, 'shared')).toThrow('no name of a lock');
+  }
 });

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { makeJobTree } from '../../../src/runner/dir/job-tree.ts';
-import { CacheRig } from '../cache-rig.ts';
+import { CacheRig } from '../runner-dir-rig.ts';
 import { Cleanup } from '../temp.ts';
 
 const [, , what = '', dir = '', extra = ''] = process.argv;
@@ -47,7 +47,7 @@ switch (what) {
     break;
   case 'trees':
     for (let run = 1; ; run += 1) {
-      const tree = await makeJobTree(rig.dir, rig.trash, rig.identity({ run: (run % 50) + 1 }));
+      const tree = makeJobTree(rig.dir, rig.trash, rig.identity({ run: (run % 50) + 1 }));
       if (run === 1) say('begun');
       tree.dispose();
     }

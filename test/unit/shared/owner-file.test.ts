@@ -9,6 +9,7 @@ const identity = {
   directory: 'd',
   bootId: 'b',
   pidNamespace: 'pid:[1]',
+  process: 'p',
   pid: 10,
   pidStart: '5',
   run: 1,
@@ -72,8 +73,8 @@ describe('the file', () => {
   afterEach(() => cleanup.run());
 
   it('is read as it was written, a line at once', () => {
-    const file = new OwnerFile(tree);
-    file.create(identity);
+    const file = new OwnerFile(tree, identity);
+    cleanup.defer(() => file.close());
     file.group(process.pid);
     file.group(99_999_999);
     file.groupGone(99_999_999);
@@ -83,8 +84,8 @@ describe('the file', () => {
   });
 
   it('is made once', () => {
-    new OwnerFile(tree).create(identity);
-    expect(() => new OwnerFile(tree).create(identity)).toThrow(/EEXIST/);
+    new OwnerFile(tree, identity).close();
+    expect(() => new OwnerFile(tree, identity)).toThrow(/EEXIST/);
   });
 
   it('is null where there is none, also where the tree is a file', () => {

@@ -1,38 +1,34 @@
-import { describe, expect, it } from 'vitest';
-import { evict, evictionOrder, type Removed } from '../../../../src/runner/cache/plan-trim.ts';
+import { expect, test } from 'vitest';
+import { evict, type TrimEntry } from '../../../../src/runner/cache/plan-trim.ts';
 
-const entry = (name: string, bytes: number, lastUsed: number) => ({ name, bytes, lastUsed });
-const entries = [entry('new', 30, 3), entry('old', 10, 1), entry('mid', 20, 2)];
+const entry = (name: string, bytes: number, lastUsed: number): TrimEntry => ({ name, bytes, lastUsed });
+const three = [entry('new', 10, 3), entry('old', 10, 1), entry('middle', 10, 2)];
 
-describe('the order of eviction', () => {
-  it('is by last use, then by name', () => {
-    const same = [entry('b', 1, 1), entry('a', 1, 1), entry('c', 1, 0)];
-    expect(evictionOrder(same).map(({ name }) => name)).toEqual(['c', 'a', 'b']);
+test('the least recently used go first, and no more than needed', async () => {
+  const tried: string[] = [];
+  const eviction = await evict(three, 15, (name) => {
+    tried.push(name);
+    return 'removed';
   });
+  expect(tried).toEqual(['old', 'middle']);
+  expect(eviction).toMatchObject({ removed: ['old', 'middle'], bytesAfter: 10, overshootBytes: 0 });
 });
 
-describe('evicting', () => {
-  it('asks for nothing where all is within the limit', async () => {
-    const eviction = await evict(entries, 60, () => expect.unreachable());
-    expect(eviction).toEqual({ removed: [], busy: [], bytesBefore: 60, bytesAfter: 60, overshootBytes: 0 });
-  });
+test('what is busy is passed over and named, with what is then over the limit', async () => {
+  const eviction = await evict(three, 5, (name) => (name === 'new' ? 'removed' : 'busy'));
+  expect(eviction).toMatchObject({ removed: ['new'], busy: ['old', 'middle'], overshootBytes: 15 });
+});
 
-  it('stops as soon as the total is within the limit', async () => {
-    expect(await evict(entries, 30, () => 'removed')).toMatchObject({
-      removed: ['old', 'mid'],
-      bytesAfter: 30,
-    });
+test('nothing is tried while the total is within the limit', async () => {
+  const eviction = await evict(three, 30, () => {
+    throw new Error('tried');
   });
+  expect(eviction.removed).toEqual([]);
+});
 
-  it('goes on past what is busy, kept or withstands, and says what is over', async () => {
-    const answers: Record<string, Removed> = { old: 'busy', mid: 'kept', new: 'withstood' };
-    const eviction = await evict(entries, 5, async (name) => answers[name] ?? 'removed');
-    expect(eviction).toEqual({
-      removed: [],
-      busy: ['old'],
-      bytesBefore: 60,
-      bytesAfter: 60,
-      overshootBytes: 55,
-    });
+test('what was used meanwhile is kept and still counts', async () => {
+  expect(await evict(three, 15, (name) => (name === 'old' ? 'kept' : 'removed'))).toMatchObject({
+    removed: ['middle', 'new'],
+    bytesAfter: 10,
   });
 });

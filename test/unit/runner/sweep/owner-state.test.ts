@@ -9,6 +9,7 @@ const record = parseOwner(
     directory: 'd',
     bootId: 'this',
     pidNamespace: 'here',
+    process: 'p',
     pid: 10,
     pidStart: '5',
     run: 1,

@@ -20,14 +20,18 @@ function candidate(id: string, change: { account?: string; slot?: number; proces
     since: 1,
     ...change,
   };
-  return { session, replaced: () => replaced.push(id), seen: replaced };
+  const handOver = () => {
+    replaced.push(id);
+    return { sessions: [id], settled: Promise.resolve() };
+  };
+  return { session, replaced: handOver, seen: replaced };
 }
 
 test('a session of the same slot replaces its predecessor and does not count twice', () => {
   const registry = new SessionRegistry({ sessions: 1, sessionsOfAccount: 1 });
   const first = candidate('1');
-  expect(registry.admit(first)).toEqual({ ok: true });
-  expect(registry.admit(candidate('2'))).toEqual({ ok: true });
+  expect(registry.admit(first)).toMatchObject({ ok: true });
+  expect(registry.admit(candidate('2'))).toMatchObject({ ok: true, inherited: { sessions: ['1'] } });
   expect(first.seen).toEqual(['1']);
   expect(registry.sessions().map(({ id }) => id)).toEqual(['2']);
   // The predecessor's end comes late and takes nothing of its successor.

@@ -1,0 +1,113 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { guardName, namespaceName } from '../../src/shared/dir-layout.ts';
+import { RunnerRig } from '../support/runner-rig.ts';
+import { until } from '../support/until.ts';
+
+const worker = 'test/odd-worker.js';
+const cacheGuard = guardName.namespace(
+  namespaceName({ repository: 'team/app', trust: 'trusted', image: 'host' }),
+);
+
+let rig: RunnerRig;
+beforeEach(() => {
+  rig = new RunnerRig();
+});
+afterEach(() => rig.close());
+
+/** What has to be true after any end of a thread: nothing runs, nothing is held, the slot goes on. */
+async function nothingIsLeft(job: string): Promise<void> {
+  expect(rig.marked(job)).toEqual([]);
+  const guards = rig.guards();
+  for (const name of [cacheGuard, 'git-odd']) {
+    const held = guards.try(name, 'exclusive');
+    expect(held, `${name} is free`).not.toBeNull();
+    held?.release();
+  }
+  const next = await rig.queue('pass');
+  expect(await rig.runEnded(next)).toMatchObject({ state: 'passed', attempt: 1 });
+}
+
+describe('a worker thread', () => {
+  it('stuck in a loop is terminated when its run is cancelled, and its process is gone', async () => {
+    await rig.start({ worker });
+    const id = await rig.queue('loop', { key: 'stuck' });
+    await until('its process', () => rig.marked('stuck').length === 1);
+    expect(rig.guards().try('git-odd', 'exclusive')).toBeNull();
+    await rig.server.store.runs.cancel(id, 'enough');
+    expect(await rig.runEnded(id)).toMatchObject({ state: 'cancelled', attempt: 1 });
+    await nothingIsLeft('stuck');
+  });
+
+  it.each([
+    ['die unannounced', /died before it said so/],
+    ['exit unannounced', /exit/],
+    ['grow', /memory/i],
+  ])('that does this: %s: fails its run alone and leaves no process', async (what, detail) => {
+    await rig.start({ worker });
+    const id = await rig.queue(what, { key: 'odd' });
+    const run = await rig.runEnded(id);
+    expect(run).toMatchObject({ state: 'failed', reason: 'worker-died', attempt: 1 });
+    expect(run.detail).toMatch(detail);
+    await nothingIsLeft('odd');
+  });
+
+  it('that fails to load fails its run with what it threw, and the next one where it loads again', async () => {
+    const flag = path.join(rig.dir, 'broken');
+    writeFileSync(flag, '');
+    process.env['RIG_BROKEN'] = flag;
+    rig.cleanup.defer(() => void delete process.env['RIG_BROKEN']);
+    await rig.start({ worker });
+    for (let round = 0; round < 2; round++) {
+      const id = await rig.queue('pass');
+      const run = await rig.runEnded(id);
+      expect(run).toMatchObject({ state: 'failed', reason: 'worker-died' });
+      expect(run.detail).toContain('this worker is broken');
+    }
+    rmSync(flag);
+    await nothingIsLeft('none');
+  });
+
+  it('that dies takes no run of another slot with it', async () => {
+    await rig.start({ worker, jobs: 2 });
+    const other = await rig.queue('deaf', { key: 'other' });
+    await until('the other process', () => rig.marked('other').length === 1);
+    expect(await rig.runEnded(await rig.queue('exit unannounced', { key: 'odd' }))).toMatchObject({
+      state: 'failed',
+    });
+    expect((await rig.run(other)).state).toBe('running');
+    expect(rig.marked('other')).toHaveLength(1);
+  });
+});
+
+describe('a run that answers no cancel', () => {
+  it('is killed by the third signal, however long its grace is', async () => {
+    await rig.start({ worker, killGraceMs: 3_600_000 });
+    const id = await rig.queue('deaf', { key: 'deaf' });
+    await until('its process', () => rig.marked('deaf').length === 1);
+    for (let signal = 0; signal < 3; signal++) {
+      if (signal > 0) await new Promise((resolve) => setTimeout(resolve, 1_050)); // else it is one signal
+      rig.runner.signal();
+    }
+    expect(await rig.ended).toMatchObject({ exitStatus: 130 });
+    expect(rig.marked('deaf')).toEqual([]);
+    // nothing was reported of it: its lease runs, and the next start on this directory reports it lost
+    expect((await rig.run(id)).state).toBe('running');
+  });
+});
+
+describe('a server that goes while its runner drains', () => {
+  it('is waited for until the drain timeout, and the runner says which run it could not report', async () => {
+    await rig.start({ worker: 'worker.js', drainTimeoutMs: 1_500 });
+    const gate = path.join(rig.dir, 'go');
+    const id = await rig.queue(`until [ -e ${gate} ]; do sleep 0.02; done`);
+    await until('it runs', async () => (await rig.run(id)).state === 'running');
+    rig.runner.signal();
+    await rig.server.close();
+    writeFileSync(gate, '');
+    const end = await rig.ended;
+    expect(end.exitStatus).toBe(130);
+    expect(end.error).toContain(`run ${id} (passed)`);
+  });
+});

@@ -1,0 +1,136 @@
+import type { Connect, Disconnect, Reply, SessionConnection } from '../../src/runner/session/session.ts';
+import { SessionLink } from '../../src/runner/slots/session-link.ts';
+import type { RunOutcome } from '../../src/shared/outcome.ts';
+
+type Ok = Reply<'ok' | 'stale'>;
+
+export const PASSED: RunOutcome = { result: 'passed', reason: null, detail: '', steps: [], durationMs: 1 };
+
+/**
+ * A server at the other end of a network that is a few promises: keeps the log, artifacts and records
+ * that it is sent, and breaks when told to. Its sessions answer as the protocol says.
+ */
+export class FakeServer {
+  log = Buffer.alloc(0);
+  readonly artifacts = new Map<string, { bytes: Buffer; complete: boolean }>();
+  readonly records: { outcome: RunOutcome; logLength: number }[] = [];
+  connects = 0;
+  /** Each says what to do with the next message of its kind; null answers it as ever. */
+  onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
+  onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
+  onRecord: (logLength: number) => Ok | null = () => null;
+  onConnect: (session: FakeSession) => void = () => {};
+  #current: FakeSession | null = null;
+
+  readonly connect: Connect = async () => {
+    this.connects++;
+    const session = new FakeSession(this);
+    this.#current = session;
+    this.onConnect(session);
+    return { ok: true, session };
+  };
+
+  link(backoffMs: (tries: number) => number = () => 0): SessionLink {
+    return new SessionLink({
+      connect: this.connect,
+      endpoint: { host: 'h', port: 1, account: 'a', privateKey: Buffer.alloc(0), hostKeys: [] },
+      hello: {} as Parameters<Connect>[1],
+      backoffMs,
+      onEvent: () => {},
+      welcomed: false,
+    });
+  }
+
+  /** Breaks the connection: what is asked of it from now on is not answered. */
+  hangUp(reason: Disconnect['reason'] = 'unreachable'): Ok {
+    const disconnect: Disconnect = { reason, why: 'it hung up' };
+    this.#current?.end(disconnect);
+    return { type: 'disconnected', disconnect };
+  }
+
+  takeLog(offset: number, bytes: Uint8Array): Ok {
+    if (offset === this.log.length) this.log = Buffer.concat([this.log, bytes]);
+    return { type: 'ok', offset: this.log.length };
+  }
+
+  takeArtifact(name: string, offset: number, bytes: Uint8Array, last: boolean): Ok {
+    const kept = this.artifacts.get(name) ?? { bytes: Buffer.alloc(0), complete: false };
+    this.artifacts.set(name, kept);
+    if (offset === kept.bytes.length && !kept.complete) {
+      kept.bytes = Buffer.concat([kept.bytes, bytes]);
+      kept.complete = last;
+    }
+    return { type: 'ok', offset: kept.bytes.length };
+  }
+
+  takeRecord(outcome: RunOutcome, logLength: number): Ok {
+    if (this.log.length < logLength) return { type: 'ok', offset: this.log.length };
+    this.records.push({ outcome, logLength });
+    return { type: 'ok' };
+  }
+}
+
+export class FakeSession implements SessionConnection {
+  readonly welcome = {
+    type: 'welcome',
+    session: 's',
+    limits: { frameBytes: 4 },
+  } as SessionConnection['welcome'];
+  readonly closed: Promise<Disconnect>;
+  readonly #server: FakeServer;
+  #end: (disconnect: Disconnect) => void = () => {};
+  #ended: Disconnect | null = null;
+
+  constructor(server: FakeServer) {
+    this.#server = server;
+    this.closed = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  end(disconnect: Disconnect): void {
+    this.#ended ??= disconnect;
+    this.#end(this.#ended);
+  }
+
+  async lease(): Promise<Reply<'job' | 'idle'>> {
+    const disconnect = await this.closed;
+    return { type: 'disconnected', disconnect };
+  }
+
+  async heartbeat(): Promise<Ok> {
+    return this.#gone() ?? { type: 'ok' };
+  }
+
+  async log(_run: number, _attempt: number, offset: number, bytes: Uint8Array): Promise<Ok> {
+    return this.#gone() ?? this.#server.onLog(offset, bytes) ?? this.#server.takeLog(offset, bytes);
+  }
+
+  async artifact(
+    _run: number,
+    _attempt: number,
+    part: { name: string; offset: number; bytes: Uint8Array; last: boolean },
+  ): Promise<Ok> {
+    return (
+      this.#gone() ??
+      this.#server.onArtifact(part) ??
+      this.#server.takeArtifact(part.name, part.offset, part.bytes, part.last)
+    );
+  }
+
+  async record(_run: number, _attempt: number, outcome: RunOutcome, logLength: number): Promise<Ok> {
+    return this.#gone() ?? this.#server.onRecord(logLength) ?? this.#server.takeRecord(outcome, logLength);
+  }
+
+  async close(): Promise<void> {
+    this.destroy();
+  }
+
+  destroy(): void {
+    this.end({ reason: 'closed', why: 'closed' });
+  }
+
+  #gone(): Ok | null {
+    return this.#ended && { type: 'disconnected', disconnect: this.#ended };
+  }
+}

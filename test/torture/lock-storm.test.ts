@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { Guards } from '../../src/shared/lock/guard.ts';
+import { faultsIn } from '../support/lock-log.ts';
+import { Cleanup } from '../support/temp.ts';
+import { until } from '../support/until.ts';
+
+const cleanup = new Cleanup();
+afterEach(() => cleanup.run());
+
+const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 12);
+const stormer = path.resolve(import.meta.dirname, '../../dist/test/lock-stormer.js');
+
+interface Storm {
+  readonly root: string;
+  readonly log: string;
+  readonly kills: number;
+  readonly stops: number;
+}
+
+/** Five processes that use and evict one namespace while they are killed, stopped and replaced. */
+async function storm(kind: 'kernel' | 'timed', seconds: number, own: readonly string[] = []): Promise<Storm> {
+  const root = cleanup.tempDir('vole-storm-');
+  mkdirSync(path.join(root, 'trash'));
+  const running = new Map<string, ChildProcess>();
+  let next = 0;
+  const start = (): void => {
+    const name = `p${next++}`;
+    const [program = process.execPath, ...before] = own;
+    if (own.length > 0) before.push(process.execPath);
+    const args = [...before, stormer, root, kind, name];
+    running.set(name, spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }));
+  };
+  const kill = async (name: string, child: ChildProcess): Promise<void> => {
+    running.delete(name);
+    appendFileSync(path.join(root, 'log'), `killing ${name}\n`);
+    const exited = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  for (let n = 0; n < 5; n++) start();
+  await until('all have begun', () => {
+    const log = readLog(root);
+    return [...running.keys()].every((name) => log.includes(` ${name}.`));
+  });
+  let kills = 0;
+  let stops = 0;
+  const end = performance.now() + seconds * 1000;
+  while (performance.now() < end) {
+    const victims = [...running];
+    const [name, child] = victims[Math.floor(Math.random() * victims.length)] ?? [];
+    if (!name || !child) break;
+    if (own.length === 0 && Math.random() < 0.6) {
+      child.kill('SIGSTOP');
+      await delay(Math.random() * 500);
+      child.kill('SIGCONT');
+      stops++;
+    } else {
+      await kill(name, child);
+      kills++;
+      start();
+    }
+    await delay(Math.random() * 100);
+  }
+  await Promise.all([...running].map(([name, child]) => kill(name, child)));
+  return { root, log: readLog(root), kills, stops };
+}
+
+function readLog(root: string): string {
+  try {
+    return readFileSync(path.join(root, 'log'), 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** After the storm the lock can be had within a second. */
+async function expectFree(root: string): Promise<void> {
+  const guard = await new Guards(path.join(root, 'locks')).exclusive('ns', {
+    signal: AbortSignal.timeout(1000),
+  });
+  guard.release();
+}
+
+test('no two exclusive holders and no lost file in a storm of kills and stops', async () => {
+  const { root, log, kills, stops } = await storm('kernel', SECONDS);
+  expect(faultsIn(log)).toEqual([]);
+  expect(log.match(/ shared$/gm)?.length).toBeGreaterThan(50);
+  expect(log.match(/ exclusive$/gm)?.length).toBeGreaterThan(10);
+  expect(kills).toBeGreaterThan(2);
+  expect(stops).toBeGreaterThan(2);
+  await expectFree(root);
+});
+
+test('the same storm finds a lock out that decides by time', async () => {
+  const { log } = await storm('timed', Math.min(SECONDS, 8));
+  expect(faultsIn(log).length).toBeGreaterThan(0);
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'the same with every process in a pid namespace of its own',
+  async () => {
+    const { root, log } = await storm('kernel', SECONDS / 2, [
+      'unshare',
+      '-pf',
+      '--kill-child',
+      '--mount-proc',
+    ]);
+    expect(faultsIn(log)).toEqual([]);
+    expect(log.match(/ shared$/gm)?.length).toBeGreaterThan(20);
+    await expectFree(root);
+  },
+);

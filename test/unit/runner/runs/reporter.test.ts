@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Reporter } from '../../../../src/runner/runs/reporter.ts';
+import type { SessionLink } from '../../../../src/runner/slots/session-link.ts';
+import { FakeServer, PASSED } from '../../../support/fake-network.ts';
+import { Cleanup } from '../../../support/temp.ts';
+
+let cleanup: Cleanup;
+let server: FakeServer;
+let link: SessionLink;
+let spool: string;
+let told: string[];
+
+beforeEach(() => {
+  cleanup = new Cleanup();
+  server = new FakeServer();
+  link = server.link();
+  cleanup.defer(() => link.close());
+  spool = path.join(cleanup.tempDir(), 'log');
+  writeFileSync(spool, '');
+  told = [];
+});
+afterEach(() => cleanup.run());
+
+function reporter(): Reporter {
+  return new Reporter(
+    link,
+    { run: 7, attempt: 1, spool },
+    { cancel: (why) => told.push(`cancel: ${why}`), stale: (why) => told.push(`stale: ${why}`) },
+  );
+}
+
+/** The first `times` messages are answered by `answer`, the others as ever. */
+function first<A extends unknown[], R>(times: number, answer: (...args: A) => R) {
+  let seen = 0;
+  return (...args: A): R | null => (seen++ < times ? answer(...args) : null);
+}
+
+const TEXT = 'abcdefghijklmnopqrstuvwxyz';
+
+describe('the log', () => {
+  it('arrives whole in frames as it grows, and the record comes after it', async () => {
+    const report = reporter();
+    appendFileSync(spool, TEXT.slice(0, 10));
+    report.spooled(10);
+    appendFileSync(spool, TEXT.slice(10));
+    expect(await report.finish(PASSED, 26)).toEqual({ outcome: PASSED, reported: 'recorded' });
+    expect(server.log.toString()).toBe(TEXT);
+    expect(server.records).toEqual([{ outcome: PASSED, logLength: 26 }]);
+  });
+
+  it.each([0, 4, 8, 12, 24])('goes on from what the server has after a break at %i', async (at) => {
+    appendFileSync(spool, TEXT);
+    let broken = false;
+    server.onLog = (offset) => {
+      if (offset !== at || broken) return null;
+      broken = true;
+      return server.hangUp();
+    };
+    await reporter().finish(PASSED, 26);
+    expect(server.log.toString()).toBe(TEXT);
+    expect(server.connects).toBe(2);
+  });
+
+  it('is not written twice where the frame arrived and only its reply was lost', async () => {
+    appendFileSync(spool, TEXT);
+    server.onLog = first(1, (offset: number, bytes: Uint8Array) => {
+      server.takeLog(offset, bytes);
+      return server.hangUp();
+    });
+    await reporter().finish(PASSED, 26);
+    expect(server.log.toString()).toBe(TEXT);
+  });
+
+  it('is sent again from where the server says that it ends', async () => {
+    appendFileSync(spool, TEXT);
+    server.onLog = first(3, () => ({ type: 'ok' as const, offset: 0 }));
+    await reporter().finish(PASSED, 26);
+    expect(server.log.toString()).toBe(TEXT);
+  });
+
+  it('is completed where the record finds the server with less of it', async () => {
+    appendFileSync(spool, TEXT);
+    server.onRecord = first(1, () => {
+      server.log = server.log.subarray(0, 5);
+      return { type: 'ok' as const, offset: 5 };
+    });
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('recorded');
+    expect(server.log.toString()).toBe(TEXT);
+  });
+
+  it('ends at once where the run is somebody else’s by now', async () => {
+    appendFileSync(spool, TEXT);
+    server.onLog = (offset) => (offset < 8 ? null : { type: 'stale', why: 'attempt 2 runs' });
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('stale');
+    expect(told).toEqual(['stale: attempt 2 runs']);
+    expect(server.records).toEqual([]);
+    expect(server.log.toString()).toBe(TEXT.slice(0, 8));
+  });
+
+  it('is cut where its spool became shorter, and the run keeps its record', async () => {
+    appendFileSync(spool, TEXT);
+    truncateSync(spool, 6);
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('recorded');
+    expect(server.records).toEqual([{ outcome: PASSED, logLength: server.log.length }]);
+  });
+
+  it('brings a cancel from the reply to any frame', async () => {
+    appendFileSync(spool, TEXT);
+    server.onLog = first(1, (offset: number, bytes: Uint8Array) => ({
+      ...server.takeLog(offset, bytes),
+      cancel: 'a person said so',
+    }));
+    await reporter().finish(PASSED, 26);
+    expect(told).toEqual(['cancel: a person said so']);
+  });
+});
+
+describe('the record', () => {
+  it('is repeated after a lost reply', async () => {
+    server.onRecord = first(2, () => server.hangUp());
+    expect((await reporter().finish(PASSED, 0)).reported).toBe('recorded');
+    expect(server.records).toHaveLength(1);
+    expect(server.connects).toBe(3);
+  });
+
+  it('is stale where it arrived and counted before its reply was lost to another attempt', async () => {
+    server.onRecord = () => ({ type: 'stale', why: 'ended' });
+    expect((await reporter().finish(PASSED, 0)).reported).toBe('stale');
+  });
+
+  it('is given up when the link is closed while the server is away', async () => {
+    const report = reporter();
+    server.onRecord = () => {
+      void link.close();
+      return server.hangUp();
+    };
+    expect((await report.finish(PASSED, 0)).reported).toBe('abandoned');
+  });
+});
+
+describe('an artifact', () => {
+  function artifact(name = 'dist', text = 'artifact bytes') {
+    const file = path.join(path.dirname(spool), name);
+    writeFileSync(file, text);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    return { name, path: file, bytes: text.length, sha256 };
+  }
+
+  it('is resumed from what the server has after a break', async () => {
+    server.onArtifact = first(2, (part: { offset: number }) => (part.offset === 4 ? server.hangUp() : null));
+    const report = reporter();
+    report.artifact(artifact());
+    expect((await report.finish(PASSED, 0)).reported).toBe('recorded');
+    expect(server.artifacts.get('dist')).toEqual({ bytes: Buffer.from('artifact bytes'), complete: true });
+    expect(server.connects).toBe(2);
+  });
+
+  it('is sent before the record', async () => {
+    const report = reporter();
+    report.artifact(artifact('one'));
+    report.artifact(artifact('two'));
+    let complete = 0;
+    server.onRecord = () => {
+      complete = [...server.artifacts.values()].filter((one) => one.complete).length;
+      return null;
+    };
+    await report.finish(PASSED, 0);
+    expect(complete).toBe(2);
+  });
+
+  it.each(['says so', 'ends the session'] as const)(
+    'whose digest the server refuses fails its run after three tries where the server %s',
+    async (how) => {
+      let tries = 0;
+      server.onArtifact = (part) => {
+        if (!part.last) return null;
+        tries++;
+        server.artifacts.delete('dist');
+        return how === 'says so' ? { type: 'ok', offset: 0 } : server.hangUp('protocol');
+      };
+      const report = reporter();
+      report.artifact(artifact());
+      const { outcome, reported } = await report.finish(PASSED, 0);
+      expect(reported).toBe('recorded');
+      expect(outcome).toMatchObject({ result: 'failed', reason: 'artifact' });
+      expect(outcome.detail).toContain('dist');
+      expect(tries).toBeLessThanOrEqual(3);
+      expect(server.records[0]?.outcome).toEqual(outcome);
+    },
+  );
+
+  it('that cannot be read fails its run, and a run that failed keeps its own reason', async () => {
+    const gone = { ...artifact(), path: path.join(path.dirname(spool), 'gone') };
+    const report = reporter();
+    report.artifact(gone);
+    expect((await report.finish(PASSED, 0)).outcome).toMatchObject({ result: 'failed', reason: 'artifact' });
+    const failed = { ...PASSED, result: 'failed', reason: 'exit', detail: 'exit code 3' } as const;
+    const other = reporter();
+    other.artifact(gone);
+    expect((await other.finish(failed, 0)).outcome).toEqual(failed);
+  });
+});
