@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import type { NamespaceKey } from '../../shared/dir-layout.ts';
@@ -16,6 +16,9 @@ const recordSchema = z.object({
 });
 /** How exact `lastUsed` is. */
 const EXACT_MS = 60_000;
+
+/** No record takes this long to be written. */
+const TORN_MS = 3_600_000;
 
 export type NamespaceRecord = z.infer<typeof recordSchema>;
 
@@ -53,7 +56,8 @@ export class NamespaceRecords {
     });
   }
 
-  measured(name: string, sizeBytes: number, measuredAt: number): void {
+  /** `measuredAt`: when measuring began; null where it was in use meanwhile, so that it is measured again. */
+  measured(name: string, sizeBytes: number, measuredAt: number | null): void {
     const before = this.read(name);
     if (before) this.#write(name, { ...before, sizeBytes, measuredAt });
   }
@@ -78,6 +82,27 @@ export class NamespaceRecords {
   forget(name: string): void {
     rmSync(this.#unwantedFile(name), { force: true });
     rmSync(this.#file(name), { force: true });
+  }
+
+  /** Names that have a record or a wish and no directory: what a crash between two steps left. */
+  strays(): string[] {
+    const entries = readdirSync(this.#cache);
+    const there = new Set(entries);
+    const named = entries.flatMap((entry) => {
+      const name = /^([^.].*)\.json$|^\.unwanted-(.+)$/.exec(entry);
+      return name?.[1] ?? name?.[2] ?? [];
+    });
+    return [...new Set(named)].filter((name) => !there.has(name));
+  }
+
+  /** Removes half-written records of processes that were killed meanwhile. */
+  removeTorn(): void {
+    for (const entry of readdirSync(this.#cache)) {
+      if (!/^\..+\.[0-9a-f]{8}$/.test(entry)) continue;
+      const file = path.join(this.#cache, entry);
+      const stat = statSync(file, { throwIfNoEntry: false });
+      if (stat && Date.now() - stat.mtimeMs > TORN_MS) rmSync(file, { force: true });
+    }
   }
 
   /** Names of the namespaces whose directories are there. */

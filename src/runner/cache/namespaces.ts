@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { guardName, type NamespaceKey, namespaceName } from '../../shared/dir-layout.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
@@ -55,6 +55,24 @@ export class Namespaces {
     }
   }
 
+  /** Forgets records without a directory, each under its guard, and half-written ones. */
+  tidyRecords(): void {
+    for (const name of this.records.strays()) {
+      const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
+      if (!guard) continue; // just being made
+      if (!existsSync(this.#dir.layout.namespace(name))) this.records.forget(name);
+      guard.release();
+    }
+    this.records.removeTorn();
+  }
+
+  /** Whether somebody holds it just now. */
+  inUse(name: string): boolean {
+    const guard = this.#dir.guards.try(guardName.namespace(name), 'exclusive');
+    guard?.release();
+    return guard === null;
+  }
+
   /**
    * Removes a namespace that nobody uses: `busy` where it is held, or where processes of a dead runner's
    * job may still use it, or where it cannot be moved. `check` looks again under the guard; one that is
@@ -66,21 +84,12 @@ export class Namespaces {
     try {
       if (!this.records.isUnwanted(name) && !check()) return 'kept';
       if (this.#owners.ofNamespace(name)) return 'busy';
-      if (!this.#moved(name)) return 'busy';
+      // One that withstands must not keep a trimmer from the others; the trash says which.
+      if (this.#trash.tryPut(this.#dir.layout.namespace(name)) === 'withstood') return 'busy';
       this.records.forget(name);
       return 'removed';
     } finally {
       guard.release();
-    }
-  }
-
-  /** One that withstands must not keep a trimmer from the others. */
-  #moved(name: string): boolean {
-    try {
-      this.#trash.put(this.#dir.layout.namespace(name));
-      return true;
-    } catch {
-      return false;
     }
   }
 }

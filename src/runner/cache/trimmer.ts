@@ -65,6 +65,9 @@ export class Trimmer {
       await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
         this.#removeUnwanted();
+        this.#namespaces.tidyRecords();
+        // What is on its way out still counts on the disk: without this wait, too much would follow it.
+        if (this.isLow()) await this.#trash.settled();
         trimmed = await this.#evictAll(signal);
         for (const name of this.#saved.names()) await this.#saved.maintain(name, signal);
       });
@@ -92,20 +95,21 @@ export class Trimmer {
   }
 
   async #evictAll(signal: AbortSignal): Promise<Trimmed> {
-    const disk = diskOf(this.#dir.layout.root);
     const cacheEntries = await this.#measureNamespaces(signal);
     const gitEntries = await this.#measureSaved(signal);
+    const disk = diskOf(this.#dir.layout.root);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
-    const limit = (of: SizeOrShare, entries: readonly TrimEntry[]): number => {
+    const limit = (of: SizeOrShare, entries: readonly TrimEntry[], toGive: number): number => {
       const total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-      return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - missing));
+      return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - toGive));
     };
     const used = new Map(cacheEntries.map(({ name, lastUsed }) => [name, lastUsed]));
-    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries), (name) =>
+    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) =>
       signal.aborted ? 'kept' : this.#evictNamespace(name, used),
     );
-    const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries), (name) =>
+    const stillMissing = Math.max(0, missing - (cache.bytesBefore - cache.bytesAfter));
+    const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries, stillMissing), (name) =>
       signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
     );
     this.#report('cache', cache);
@@ -129,13 +133,14 @@ export class Trimmer {
       await breathe();
       if (signal.aborted) break;
       const record = this.#namespaces.records.read(name);
-      const fresh = record?.measuredAt != null && record.measuredAt > record.lastUsed;
-      const begun = Date.now();
-      const bytes =
-        fresh && record?.sizeBytes != null
-          ? record.sizeBytes
-          : await this.#files.measure(this.#dir.layout.namespace(name));
-      if (!fresh) this.#namespaces.records.measured(name, bytes, begun);
+      const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
+      let bytes = known ? record.sizeBytes : null;
+      // What is in use may grow: it is measured anew each time, and again once it is free.
+      if (bytes === null || this.#namespaces.inUse(name)) {
+        const begun = Date.now();
+        bytes = await this.#files.measure(this.#dir.layout.namespace(name));
+        this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
+      }
       entries.push({ name, bytes, lastUsed: record?.lastUsed ?? 0 });
     }
     return entries;

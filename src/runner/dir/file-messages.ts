@@ -3,4 +3,5 @@ export type FileQuestion = { id: number; what: 'remove' | 'measure'; path: strin
 
 export type FileAnswer =
   | { id: number; what: 'removed'; left: readonly string[] }
-  | { id: number; what: 'measured'; bytes: number };
+  | { id: number; what: 'measured'; bytes: number }
+  | { id: number; what: 'failed'; why: string };

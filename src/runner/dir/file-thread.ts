@@ -26,12 +26,14 @@ export class FileThread {
   /** Deletes a tree; gives `path: why` for what is left of it. */
   async remove(target: string): Promise<readonly string[]> {
     const answer = await this.#ask({ id: this.#nextId++, what: 'remove', path: target });
+    if (answer.what === 'failed') return [`${target}: ${answer.why}`];
     return answer.what === 'removed' ? answer.left : [];
   }
 
   /** Bytes on disk as `du` counts them: blocks, hard links once, no link followed. */
   async measure(target: string): Promise<number> {
     const answer = await this.#ask({ id: this.#nextId++, what: 'measure', path: target });
+    if (answer.what === 'failed') throw new Error(`${target} cannot be measured: ${answer.why}`);
     return answer.what === 'measured' ? answer.bytes : 0;
   }
 
@@ -66,7 +68,8 @@ export class FileThread {
     });
     thread.on('message', (answer: FileAnswer) => this.#asked.get(answer.id)?.resolve(answer));
     const gone = (error: Error): void => {
-      if (this.#thread === thread) this.#thread = null;
+      if (this.#thread !== thread) return; // let go when idle: what is asked now is another's
+      this.#thread = null;
       for (const { reject } of this.#asked.values()) reject(error);
     };
     thread.on('error', gone);

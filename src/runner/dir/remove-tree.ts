@@ -1,69 +1,152 @@
-import { chmodSync, lstatSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, type Dir, type Dirent, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
+import { allowOwner, openFolder } from './open-folder.ts';
 
 /** Most lines about what is left: one is shown, the rest are counted. */
 const MOST_LEFT = 1000;
+/** Levels that are walked at once, each with a descriptor; what lies deeper is moved up first. */
+const MOST_DEEP = 64;
 
 /**
- * Directories below one another that are walked in place. A deeper one is first moved up beside the top:
- * so neither the stack nor the longest path that the kernel takes bounds what can be deleted.
- */
-const MOST_DEPTH = 100;
-
-/**
- * Deletes a tree. Follows no link, whether at the top or below; makes directories writable that are
- * not (0555, as the Go module cache has them). What withstands stays, with the directories above it,
- * and is given as `path: why`. Never throws.
+ * Deletes a tree. Follows no link, at the top or below, also where one takes a directory's place
+ * meanwhile: each directory is opened as one and walked through its descriptor. Makes directories
+ * writable that are not (0555, as the Go module cache has them), and is bounded neither by the length of
+ * a path nor by the depth of the tree. What withstands stays, with the directories above it, and is
+ * given as `path: why`.
  */
 export function removeTree(root: string): string[] {
-  const removal: Removal = { root, pending: [root], moved: 0, left: [] };
-  for (let top = removal.pending.pop(); top !== undefined; top = removal.pending.pop()) {
-    removeAt(top, 0, removal);
+  const left: string[] = [];
+  new Removal(root, left).run();
+  return left;
+}
+
+class Removal {
+  readonly #root: string;
+  readonly #left: string[];
+  /** Directories that were moved up to the root, and are walked after it. */
+  #hoisted = false;
+  #rootFd = -1;
+
+  constructor(root: string, left: string[]) {
+    this.#root = root;
+    this.#left = left;
   }
-  return removal.left;
-}
 
-interface Removal {
-  readonly root: string;
-  /** Tops still to be walked: the root, and what was moved up beside it. */
-  readonly pending: string[];
-  moved: number;
-  readonly left: string[];
-}
-
-function removeAt(file: string, depth: number, removal: Removal): void {
-  const { left } = removal;
-  const before = left.length;
-  const stat = attempt(file, left, () => lstatSync(file, { throwIfNoEntry: false }));
-  if (!stat) return;
-  if (!stat.isDirectory()) {
-    attempt(file, left, () => unlinkSync(file));
-    return;
+  run(): void {
+    const fd = enter(this.#root, this.#root, this.#left);
+    if (fd === null) return;
+    this.#rootFd = fd;
+    try {
+      do {
+        this.#hoisted = false;
+        this.#empty(fd, this.#root, 0);
+      } while (this.#hoisted);
+    } finally {
+      closeSync(fd);
+    }
+    if (this.#left.length === 0) attempt(this.#root, this.#left, () => rmdirSync(this.#root));
   }
-  if (depth >= MOST_DEPTH) {
-    const up = `${removal.root}.deep-${process.pid}-${removal.moved++}`;
-    attempt(file, left, () => {
-      renameSync(file, up);
-      removal.pending.push(up);
-    });
-    return;
+
+  /**
+   * `shown` is the path for people, which may be too long to be used. Entries are read a few at a time,
+   * since a folder may hold more than fits in memory; a file system may pass over some while others are
+   * removed, so it is read again until there is nothing more to remove.
+   */
+  #empty(fd: number, shown: string, depth: number): void {
+    for (let removed = true; removed; ) {
+      removed = false;
+      const before = this.#left.length;
+      eachEntry(`/proc/self/fd/${fd}`, shown, this.#left, (entry) => {
+        const at = `/proc/self/fd/${fd}/${entry.name}`;
+        const below = `${shown}/${entry.name}`;
+        const gone = entry.isDirectory()
+          ? this.#removeFolder(at, below, depth + 1)
+          : attempt(below, this.#left, () => unlinkSync(at));
+        removed ||= gone;
+      });
+      if (this.#left.length > before) return; // it is not going to be empty
+    }
   }
-  for (const name of namesIn(file, stat.mode, left)) removeAt(`${file}/${name}`, depth + 1, removal);
-  if (left.length === before) attempt(file, left, () => rmdirSync(file));
+
+  #removeFolder(at: string, shown: string, depth: number): boolean {
+    const before = this.#left.length;
+    const fd = enter(at, shown, this.#left);
+    if (fd === null) return this.#left.length === before;
+    try {
+      if (depth >= MOST_DEEP && this.#hoist(at)) return true;
+      this.#empty(fd, shown, depth);
+    } finally {
+      closeSync(fd);
+    }
+    return this.#left.length === before && attempt(shown, this.#left, () => rmdirSync(at));
+  }
+
+  #hoist(at: string): boolean {
+    try {
+      renameSync(at, `/proc/self/fd/${this.#rootFd}/deep-${randomBytes(8).toString('hex')}`);
+      this.#hoisted = true;
+      return true;
+    } catch {
+      return false; // something in it withstands: that is said where it does
+    }
+  }
 }
 
-function namesIn(folder: string, mode: number, left: string[]): string[] {
-  // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
-  if ((mode & 0o700) !== 0o700) attempt(folder, [], () => chmodSync(folder, 0o700));
-  return attempt(folder, left, () => readdirSync(folder)) ?? [];
-}
-
-function attempt<T>(file: string, left: string[], work: () => T): T | undefined {
+/** The descriptor of a directory, made writable for its owner; a file or link there is unlinked: null. */
+function enter(at: string, shown: string, left: string[]): number | null {
+  let fd: number;
   try {
-    return work();
+    fd = openFolder(at);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    if (left.length < MOST_LEFT) left.push(`${file}: ${oneLine(error)}`);
-    return undefined;
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOTDIR' || code === 'ELOOP') attempt(shown, left, () => unlinkSync(at));
+    else if (code !== 'ENOENT') say(shown, error, left);
+    return null;
   }
+  // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
+  attempt(shown, [], () => allowOwner(fd));
+  return fd;
+}
+
+function eachEntry(at: string, shown: string, left: string[], use: (entry: Dirent) => void): void {
+  let folder: Dir;
+  try {
+    folder = opendirSync(at, { bufferSize: 512 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(shown, error, left);
+    return;
+  }
+  try {
+    for (let entry = folder.readSync(); entry; entry = folder.readSync()) use(entry);
+  } catch (error) {
+    say(shown, error, left);
+  } finally {
+    folder.closeSync();
+  }
+}
+
+/** Whether it is done, by this or by somebody else. */
+function attempt(file: string, left: string[], work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
+    say(file, error, left);
+    return false;
+  }
+}
+
+function say(file: string, error: unknown, left: string[]): void {
+  if (left.length < MOST_LEFT) left.push(`${shortened(file)}: ${reasonOf(error)}`);
+}
+
+/** Without the path that the system was given, which is of a descriptor and another each time. */
+function reasonOf(error: unknown): string {
+  return oneLine(error).replace(/, [a-z]+ '.*$/, '');
+}
+
+function shortened(file: string): string {
+  return file.length > 300 ? `${file.slice(0, 150)}…${file.slice(-100)}` : file;
 }

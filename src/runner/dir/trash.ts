@@ -1,7 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
+import { oneLine } from '../../shared/errors.ts';
 import type { FileThread } from './file-thread.ts';
+import { makeWritable } from './open-folder.ts';
+
+/** A directory is moved only by who may write it, since its `..` changes; a job may have made it 0555. */
+function move(file: string, place: string): void {
+  try {
+    renameSync(file, place);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    if (!makeWritable(file)) throw error;
+    renameSync(file, place);
+  }
+}
 
 /**
  * The way out of a directory: renamed into `trash/` at once, deleted behind by the file thread. What a
@@ -11,7 +25,8 @@ export class Trash {
   readonly #dir: string;
   readonly #files: FileThread;
   readonly #warn: (line: string) => void;
-  readonly #working = new Set<Promise<void>>();
+  /** What is being deleted, by its place here. */
+  readonly #working = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
 
   constructor(dir: string, files: FileThread, warn: (line: string) => void) {
@@ -24,7 +39,7 @@ export class Trash {
   put(file: string): boolean {
     const place = path.join(this.#dir, `${path.basename(file)}-${randomBytes(6).toString('hex')}`);
     try {
-      renameSync(file, place);
+      move(file, place);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       return false;
@@ -33,29 +48,40 @@ export class Trash {
     return true;
   }
 
+  /** As `put`, for those who cannot do anything about it: says once what may not be moved. */
+  tryPut(file: string): 'put' | 'none' | 'withstood' {
+    try {
+      return this.put(file) ? 'put' : 'none';
+    } catch (error) {
+      this.#tell([`${file}: ${oneLine(error).replace(/, rename '.*$/, '')}`]);
+      return 'withstood';
+    }
+  }
+
   /** Deletes what earlier processes left; several at once may, each thing is deleted by whoever is faster. */
   empty(): number {
     mkdirSync(this.#dir, { recursive: true });
     const left = readdirSync(this.#dir);
-    for (const name of left) this.#delete(path.join(this.#dir, name));
-    return left.length;
+    const places = left
+      .map((name) => path.join(this.#dir, name))
+      .filter((place) => !this.#working.has(place));
+    for (const place of places) this.#delete(place);
+    return places.length;
   }
 
   /** Resolves when everything put here so far is deleted, or could not be. */
   async settled(): Promise<void> {
-    while (this.#working.size > 0) await Promise.all(this.#working);
+    while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
   #delete(place: string): void {
     const work = this.#files
       .remove(place)
-      .then(
-        (left) => this.#tell(left),
-        // The thread was ended in the middle of it: what is left here is deleted by the next start or trim.
-        () => {},
-      )
-      .finally(() => this.#working.delete(work));
-    this.#working.add(work);
+      .then((left) => this.#tell(left))
+      // The thread died or is closed: what is left is deleted by the next start or trim.
+      .catch(() => {})
+      .finally(() => this.#working.delete(place));
+    this.#working.set(place, work);
   }
 
   /** What cannot be deleted is said once: it stays where it is and is tried again. */

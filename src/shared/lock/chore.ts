@@ -36,8 +36,12 @@ export async function runChore(
       onCompromised: (error) => robbed.abort(new Error(`the chore was taken over: ${oneLine(error)}`)),
     });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ELOCKED') return 'held-elsewhere';
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ELOCKED') return 'held-elsewhere';
+    // A turn cannot be taken on a full disk, which is when trimming matters most: done by several, then.
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
+    await work(robbed.signal);
+    return 'done';
   }
   try {
     await work(robbed.signal);

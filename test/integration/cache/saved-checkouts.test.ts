@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { guardName } from '../../../src/shared/dir-layout.ts';
+import { CacheActor } from '../../support/cache-actor.ts';
+import { CacheRig, DEAD } from '../../support/runner-dir-rig.ts';
+import { Cleanup } from '../../support/temp.ts';
+
+const NAME = 'team-app-0123456789abcdef';
+const NEVER = new AbortController().signal;
+
+let cleanup: Cleanup;
+let rig: CacheRig;
+let bare: string;
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await CacheRig.open(cleanup.tempDir(), cleanup);
+  bare = rig.dir.layout.savedCheckout(NAME);
+  execFileSync('git', ['init', '-q', '--bare', bare]);
+});
+afterEach(() => cleanup.run());
+
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: bare, encoding: 'utf8' }).trim();
+
+/** A commit in a pack of its own, pinned as a fetch pins it or by nothing. */
+function commitInPack(text: string, pinned: boolean): string {
+  const blob = execFileSync('git', ['hash-object', '-w', '--stdin'], {
+    cwd: bare,
+    input: text,
+    encoding: 'utf8',
+  }).trim();
+  const tree = execFileSync('git', ['mktree'], {
+    cwd: bare,
+    input: `100644 blob ${blob}\tfile\n`,
+    encoding: 'utf8',
+  }).trim();
+  const commit = git('-c', 'user.name=x', '-c', 'user.email=x@example', 'commit-tree', '-m', text, tree);
+  if (pinned) git('update-ref', `refs/vole/${commit}`, commit);
+  execFileSync('git', ['pack-objects', '-q', 'objects/pack/pack'], {
+    cwd: bare,
+    input: `${blob}\n${tree}\n${commit}\n`,
+  });
+  git('prune-packed', '-q');
+  return commit;
+}
+
+const packs = (): number =>
+  readdirSync(path.join(bare, 'objects/pack')).filter((file) => file.endsWith('.pack')).length;
+
+describe('a saved checkout', () => {
+  it('whose objects a tree borrows, or that is fetched into, is neither removed nor repacked', async () => {
+    for (let at = 0; at < 51; at += 1) commitInPack(`c${at}`, true);
+    const borrowed = rig.dir.guards.try(guardName.savedCheckout(NAME), 'shared');
+    expect(rig.saved.removeIfFree(NAME)).toBe('busy');
+    expect(await rig.saved.maintain(NAME, NEVER)).toBe('busy');
+    expect((await rig.trimmer().trim())?.git.busy).toEqual([NAME]);
+    expect(rig.saved.tidy()).toEqual({ tidied: 0, busy: 1 });
+    // A fetch beside a reader is no writer that a reader must wait for.
+    const fetch = rig.dir.guards.try(guardName.fetch(NAME), 'exclusive');
+    expect(fetch).not.toBeNull();
+    expect(rig.dir.guards.try(guardName.fetch(NAME), 'exclusive')).toBeNull();
+    fetch?.release();
+    borrowed?.release();
+    expect(rig.saved.removeIfFree(NAME)).toBe('removed');
+    expect(existsSync(bare)).toBe(false);
+  });
+
+  it('is busy while processes of a dead runner may read it', () => {
+    rig.leaveTree(rig.identity({ ...DEAD, git: NAME, pidNamespace: 'pid:[1]' }));
+    expect(rig.saved.removeIfFree(NAME)).toBe('busy');
+  });
+
+  it('of many packs is packed into one, and no commit is lost, pinned or not', async () => {
+    const commits = Array.from({ length: 52 }, (_, at) => commitInPack(`c${at}`, at % 2 === 0));
+    expect(packs()).toBe(52);
+    expect(await rig.saved.maintain(NAME, NEVER)).toBe('maintained');
+    expect(packs()).toBeLessThanOrEqual(2);
+    for (const commit of commits) expect(git('cat-file', '-t', commit)).toBe('commit');
+    expect(await rig.saved.maintain(NAME, NEVER)).toBe('not-needed');
+  });
+
+  it('is rid at a start of what a killed git left, and of pins that nobody wanted for long', () => {
+    const kept = commitInPack('kept', true);
+    const old = commitInPack('old', true);
+    utimesSync(path.join(bare, 'refs/vole', old), 1, 1);
+    for (const file of ['shallow.lock', 'objects/pack/tmp_pack_x', 'refs/vole/a.lock']) {
+      writeFileSync(path.join(bare, file), '');
+    }
+    expect(rig.saved.tidy()).toEqual({ tidied: 1, busy: 0 });
+    expect(readdirSync(path.join(bare, 'refs/vole'))).toEqual([kept]);
+    expect(existsSync(path.join(bare, 'shallow.lock'))).toBe(false);
+    expect(readdirSync(path.join(bare, 'objects/pack')).filter((file) => file.startsWith('tmp_'))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('a full disk', () => {
+  it('is trimmed all the same: neither turn nor record nor removal needs room', async () => {
+    const dir = path.join(cleanup.tempDir(), 'full');
+    mkdirSync(dir);
+    const mount = 'mount -t tmpfs -o size=4m,nr_inodes=200 vole "$0" && exec "$@"';
+    const actor = new CacheActor(cleanup, ['full', dir], {
+      prefix: ['unshare', '-m', 'sh', '-c', mount, dir],
+    });
+    await actor.ended;
+    if (actor.child.exitCode === 32 || actor.child.exitCode === 1) return; // no mounts for this user
+    expect(JSON.parse(actor.said)).toEqual({ removed: 1, left: [], warnings: [] });
+  });
+});

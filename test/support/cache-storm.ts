@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { childFile, IN_PID_NAMESPACE, programOf } from './lock-children.ts';
+import type { Random } from './random.ts';
+
+interface Line {
+  readonly what: string;
+  readonly at: number;
+  readonly by: string;
+  readonly accused?: string;
+  readonly [fact: string]: unknown;
+}
+
+export interface StormOptions {
+  readonly dir: string;
+  readonly ms: number;
+  readonly processes: number;
+  readonly guards: 'real' | 'broken';
+  readonly pidNamespaces: boolean;
+  /** Longest SIGSTOP. */
+  readonly stopMs: number;
+  readonly random: Random;
+}
+
+export interface StormResult {
+  /** What must never happen. */
+  readonly violations: readonly Line[];
+  /** What should not happen either, and is no fault of the locks. */
+  readonly faults: readonly Line[];
+  readonly kills: number;
+  readonly stops: number;
+  readonly held: number;
+  readonly exclusive: number;
+  readonly removed: number;
+}
+
+/** Processes that use and trim one directory, while this one kills, stops and replaces them at random. */
+export async function storm(options: StormOptions): Promise<StormResult> {
+  const run = new Storm(options);
+  return await run.run();
+}
+
+const MOST_TIMES = 6;
+
+class Storm {
+  readonly #options: StormOptions;
+  readonly #lines: Line[] = [];
+  /** When each was killed, by label: what it left behind after that accuses nobody. */
+  readonly #killedAt = new Map<string, number>();
+  readonly #children = new Map<string, ChildProcess>();
+  #made = 0;
+  #kills = 0;
+  #stops = 0;
+
+  constructor(options: StormOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<StormResult> {
+    const { ms, processes, random } = this.#options;
+    try {
+      for (let at = 0; at < processes; at += 1) this.#start();
+      const begun = performance.now();
+      const spent = (): number => performance.now() - begun;
+      // On a busy machine little happens in the time: then it goes on until enough has.
+      while (spent() < ms || (this.#isThin() && spent() < ms * MOST_TIMES)) {
+        await delay(100 + random.below(400));
+        const label = random.of([...this.#children.keys()]);
+        if (random.chance(50)) await this.#kill(label).then(() => this.#start());
+        else void this.#stop(label);
+      }
+    } finally {
+      await Promise.all([...this.#children.keys()].map((label) => this.#kill(label)));
+    }
+    return this.#result();
+  }
+
+  #start(): void {
+    const { dir, guards, pidNamespaces, random } = this.#options;
+    const label = `p${this.#made++}`;
+    const line = [process.execPath, childFile('cache-storm'), dir, label, guards, `${random.below(1e9)}`];
+    const [program = '', ...args] = pidNamespaces ? [...IN_PID_NAMESPACE, ...line] : line;
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (text) => {
+      if (text.endsWith('}')) this.#lines.push(JSON.parse(text) as Line);
+    });
+    this.#children.set(label, child);
+  }
+
+  async #kill(label: string): Promise<void> {
+    const child = this.#children.get(label);
+    this.#children.delete(label);
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'close');
+    this.#killedAt.set(label, Date.now());
+    this.#killedAt.set(`${label}t`, Date.now());
+    this.#signal(child, 'SIGKILL');
+    await ended;
+    this.#kills += 1;
+  }
+
+  async #stop(label: string): Promise<void> {
+    const child = this.#children.get(label);
+    if (!child) return;
+    this.#signal(child, 'SIGSTOP');
+    this.#stops += 1;
+    await delay(this.#options.random.below(this.#options.stopMs));
+    this.#signal(child, 'SIGCONT');
+  }
+
+  #signal(child: ChildProcess, signal: NodeJS.Signals): void {
+    try {
+      const pid = programOf(child, this.#options.pidNamespaces);
+      process.kill(pid || (child.pid ?? 0), signal);
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+
+  /** Whether too little has happened to prove anything. */
+  #isThin(): boolean {
+    const { violations, kills, held, exclusive, removed } = this.#result();
+    if (violations.length > 0) return false;
+    return kills < 3 || held < 60 || exclusive < 20 || removed < 8;
+  }
+
+  #result(): StormResult {
+    const of = (what: string) => this.#lines.filter((line) => line.what === what);
+    const stillThere = ({ accused = '', at }: Line) => (this.#killedAt.get(accused) ?? Infinity) > at;
+    const last = new Map<string, Line>();
+    for (const line of of('counts')) last.set(line.by, line);
+    const sum = (fact: string) => [...last.values()].reduce((total, line) => total + Number(line[fact]), 0);
+    return {
+      violations: [...of('lost'), ...of('overwritten'), ...of('beside').filter(stillThere)],
+      faults: of('fault'),
+      kills: this.#kills,
+      stops: this.#stops,
+      held: sum('held'),
+      exclusive: sum('exclusive'),
+      removed: sum('removed'),
+    };
+  }
+}

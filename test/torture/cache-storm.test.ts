@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Guards } from '../../src/shared/lock/guard.ts';
+import { storm } from '../support/cache-storm.ts';
+import { Random } from '../support/random.ts';
+import { Cleanup } from '../support/temp.ts';
+
+/** Longer by hand: VOLE_TORTURE_SECONDS=300. */
+const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 6);
+const SEED = Number(process.env['VOLE_TORTURE_SEED'] ?? Date.now() % 1_000_000);
+
+let cleanup: Cleanup;
+let dir: string;
+beforeEach(() => {
+  cleanup = new Cleanup();
+  dir = cleanup.tempDir('vole-storm-');
+});
+afterEach(() => cleanup.run());
+
+describe(`five processes with a thread each and trimmers with a limit of one byte, seed ${SEED}`, () => {
+  it.each([{ pidNamespaces: false }, { pidNamespaces: true }])(
+    'lose nothing that is held while they are killed and stopped (%o)',
+    async ({ pidNamespaces }) => {
+      const result = await storm({
+        dir,
+        ms: SECONDS * 1_000,
+        processes: 5,
+        guards: 'real',
+        pidNamespaces,
+        stopMs: 1_500,
+        random: new Random(SEED),
+      });
+      expect(result.violations).toEqual([]);
+      expect(result.faults).toEqual([]);
+      expect(result.kills).toBeGreaterThan(2);
+      expect(result.held).toBeGreaterThan(50);
+      expect(result.exclusive).toBeGreaterThan(10);
+      expect(result.removed).toBeGreaterThan(5);
+
+      const begun = performance.now();
+      const guards = new Guards(path.join(dir, 'locks'));
+      for (const name of readdirSync(path.join(dir, 'locks'))) {
+        if (name.startsWith('chore-')) continue;
+        const guard = guards.try(name, 'exclusive');
+        expect(guard, name).not.toBeNull();
+        guard?.release();
+      }
+      expect(performance.now() - begun).toBeLessThan(1_000);
+    },
+    SECONDS * 6_000 + 60_000,
+  );
+
+  it('find out locks that time takes away', async () => {
+    const random = new Random(SEED);
+    const options = {
+      dir,
+      processes: 5,
+      guards: 'broken',
+      pidNamespaces: false,
+      stopMs: 4_000,
+      random,
+    } as const;
+    // Until it is found out, for a bounded time.
+    for (let tries = 0; tries < 6; tries += 1) {
+      const { violations } = await storm({ ...options, ms: 6_000 });
+      if (violations.length > 0) return;
+    }
+    expect.unreachable('a broken lock stood the torture: it proves nothing');
+  }, 120_000);
+});

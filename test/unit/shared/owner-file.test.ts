@@ -1,0 +1,100 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OwnerFile, parseOwner, readOwner } from '../../../src/shared/owner-file.ts';
+import { Cleanup } from '../../support/temp.ts';
+
+const identity = {
+  version: 1,
+  directory: 'd',
+  bootId: 'b',
+  pidNamespace: 'pid:[1]',
+  process: 'p',
+  pid: 10,
+  pidStart: '5',
+  run: 1,
+  attempt: 2,
+  server: 's',
+  repository: 'team/app',
+  account: 'a',
+  namespace: 'n',
+  git: 'g',
+  cgroup: null,
+  marker: 'm',
+  startedAt: 1,
+} as const;
+const lines = (...all: object[]): string => all.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+describe('parsing an owner record', () => {
+  it('gives groups and containers that have not gone', () => {
+    const text = lines(
+      identity,
+      { what: 'group', pgid: 7, start: '1' },
+      { what: 'container', id: 'x' },
+      { what: 'group', pgid: 8, start: '2' },
+      { what: 'group-gone', pgid: 7 },
+      { what: 'container', id: 'y' },
+      { what: 'container-gone', id: 'x' },
+    );
+    expect(parseOwner(text)).toEqual({ identity, groups: [{ pgid: 8, start: '2' }], containers: ['y'] });
+  });
+
+  it('takes the later start of a group number that came again', () => {
+    const text = lines(
+      identity,
+      { what: 'group', pgid: 7, start: '1' },
+      { what: 'group', pgid: 7, start: '9' },
+    );
+    expect(parseOwner(text)).toMatchObject({ groups: [{ pgid: 7, start: '9' }] });
+  });
+
+  it('passes over a torn last line and what it does not know', () => {
+    const text = `${lines(identity, { what: 'new-thing' }, { what: 'group', pgid: 7, start: '1' })}{"what":"gro`;
+    expect(parseOwner(text)).toMatchObject({ groups: [{ pgid: 7, start: '1' }] });
+  });
+
+  it.each([
+    { of: 'nothing', text: '' },
+    { of: 'a torn identity', text: JSON.stringify(identity).slice(0, 40) },
+    { of: 'a later version', text: lines({ ...identity, version: 2 }) },
+    { of: 'binary', text: '\0\0\0' },
+  ])('of $of is unreadable', ({ text }) => {
+    expect(parseOwner(text)).toBe('unreadable');
+  });
+});
+
+describe('the file', () => {
+  let cleanup: Cleanup;
+  let tree: string;
+  beforeEach(() => {
+    cleanup = new Cleanup();
+    tree = cleanup.tempDir();
+  });
+  afterEach(() => cleanup.run());
+
+  it('is read as it was written, a line at once', () => {
+    const file = new OwnerFile(tree, identity);
+    cleanup.defer(() => file.close());
+    file.group(process.pid);
+    file.group(99_999_999);
+    file.groupGone(99_999_999);
+    const record = readOwner(tree);
+    expect(record).toMatchObject({ identity, groups: [{ pgid: process.pid }] });
+    expect(readFileSync(path.join(tree, 'owner.jsonl'), 'utf8').split('\n')).toHaveLength(5);
+  });
+
+  it('is made once', () => {
+    new OwnerFile(tree, identity).close();
+    expect(() => new OwnerFile(tree, identity)).toThrow(/EEXIST/);
+  });
+
+  it('is null where there is none, also where the tree is a file', () => {
+    const file = path.join(tree, 'file');
+    writeFileSync(file, '');
+    expect([readOwner(tree), readOwner(file), readOwner(path.join(tree, 'none'))]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+});
