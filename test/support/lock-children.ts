@@ -36,7 +36,7 @@ export function programOf(child: ChildProcess, inNamespace: boolean): number {
 }
 
 /** A process that holds guards as a test says. */
-export class LockHolder {
+class LockHolder {
   readonly child: ChildProcess;
   readonly #asked = new Map<number, (answer: HolderAnswer) => void>();
   #nextId = 1;

@@ -10,7 +10,7 @@ const [root = ''] = process.argv.slice(2);
 const rig = await cacheRig(root, path.resolve(import.meta.dirname, '..'));
 const held = await rig.namespaces.hold(keyOf('o/n'), AbortSignal.timeout(20_000));
 const marker = `marker-${process.pid}`;
-const tree = await makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { namespace: held.name, marker }));
+const tree = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { namespace: held.name, marker }));
 const child = spawn('sleep', ['300'], {
   cwd: tree.path,
   detached: true,
