@@ -1,8 +1,8 @@
 import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
 
 const BLOCK_BYTES = 512;
-/** Far under the kernel's 4,096 bytes for a path: below that, the walk starts anew from a descriptor. */
-const LONG_PATH = 2_000;
+/** Far under the kernel's 4,096 bytes for a path, since each look walks all of it: below that, the walk starts anew from a descriptor. */
+const LONG_PATH = 500;
 
 /** A directory from which paths are named; closed with the last of them. */
 interface Base {

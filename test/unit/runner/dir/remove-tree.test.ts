@@ -83,7 +83,7 @@ test('a tree deeper than the longest path is deleted', () => {
   expect(measureTree(root)).toBeGreaterThan(0);
   expect(removeTree(root)).toEqual([]);
   expect(readdirSync(dir)).toEqual([]);
-});
+}, 30_000);
 
 test('what withstands is named, and all else is gone', () => {
   const root = path.join(cleanup.tempDir(), 'root');
