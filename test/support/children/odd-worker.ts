@@ -30,7 +30,8 @@ export default async function odd(task: WorkerTask): Promise<TaskResult> {
     case 'loop': {
       const granted = new Promise<ToWorker>((resolve) => port.once('message', resolve));
       tell({ type: 'guard', id: 1, name: 'git-odd', mode: 'exclusive' });
-      await granted;
+      const answer = await granted;
+      if (answer.type !== 'granted') throw new Error(`no guard: ${JSON.stringify(answer)}`);
       tell({ type: 'process', pgid: child(task), what: 'step 1' });
       for (;;);
     }
