@@ -12,14 +12,8 @@ import { embeddedServer } from '../embedded-server.ts';
 import { baseEnv } from '../runner/runner-options.ts';
 import { defaultDir } from './embedded-runner.ts';
 import { Interruption } from './interruption.ts';
-import { runPipeline } from './run-pipeline.ts';
+import { type RunRequest, runPipeline } from './run-pipeline.ts';
 import { findWorkspace, type Workspace } from './workspace.ts';
-
-export interface RunRequest {
-  readonly jobs: readonly string[];
-  readonly ref: string | null;
-  readonly json: boolean;
-}
 
 /**
  * A server and a runner in this process, on the repository of the working folder. The server's data

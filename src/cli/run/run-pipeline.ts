@@ -12,8 +12,13 @@ import type { Interruption } from './interruption.ts';
 import { LiveLines } from './live-lines.ts';
 import { paintFor } from './paint.ts';
 import { type JobResult, resultTable } from './result-table.ts';
-import type { RunRequest } from './run-here.ts';
 import { SlotLines } from './slot-lines.ts';
+
+export interface RunRequest {
+  readonly jobs: readonly string[];
+  readonly ref: string | null;
+  readonly json: boolean;
+}
 
 const REDRAW_MS = 150;
 
