@@ -26,7 +26,9 @@ export function runnerCommand(context: CliContext): Command {
     const { ownLog } = await import('./own-log.ts');
     const log = ownLog(settings.logLevel, context);
     const runner = new Runner(runnerOptions(settings, context, log));
-    const off = (['SIGTERM', 'SIGINT'] as const).map((name) => context.onSignal(name, () => runner.signal()));
+    const off = (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).map((name) =>
+      context.onSignal(name, () => runner.signal()),
+    );
     try {
       const end = await runner.run(() =>
         context.stdout(

@@ -23,8 +23,8 @@ export function serverCommand(context: CliContext): Command {
     const { addressText } = await import('../server/web/http-endpoint.ts');
     const log = ownLog(logLevel, context);
     const stopped = new Promise<string>((resolve) => {
-      context.onSignal('SIGTERM', () => resolve('SIGTERM'));
-      context.onSignal('SIGINT', () => resolve('SIGINT'));
+      for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+        context.onSignal(name, () => resolve(name));
     });
     const server = await startServer({ settings, version: version(), log, env: context.env });
     const { http, ssh, fingerprint } = server;

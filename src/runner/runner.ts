@@ -41,9 +41,10 @@ export class Runner {
 
   /** From start-up to the end. Rejects with a VoleError where start-up fails. `onReady`: all slots are connected. */
   async run(onReady: () => void): Promise<RunnerEnd> {
-    const host = await prepareHost(this.#options, this.#starting.signal);
-    if (!host) return this.#end(); // told to end while starting up
+    let host: HostServices | null = null;
     try {
+      host = await prepareHost(this.#options, this.#starting.signal);
+      if (!host) return this.#end(); // told to end while starting up
       this.#slots = this.#makeSlots(host, onReady);
       if (this.#state.mode !== 'running') this.#follow(INITIAL);
       await Promise.all(this.#slots.map((slot) => slot.loop()));
@@ -51,7 +52,7 @@ export class Runner {
       return this.#end();
     } finally {
       if (this.#timer) clearTimeout(this.#timer);
-      await host.close();
+      await host?.close();
     }
   }
 

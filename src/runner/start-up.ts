@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { VoleError } from '../shared/errors.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
+import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
 import { Namespaces } from './cache/namespaces.ts';
 import { OwnersOf } from './cache/owners-of.ts';
@@ -21,6 +23,17 @@ import { sweep } from './sweep/sweep.ts';
 /** How long a step's pipes may stay open after its process has exited. */
 const PIPE_GRACE_MS = 2_000;
 
+/** A host that lacks one would fail every run that it takes. */
+async function needTools(names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const found = await runCommand(name, ['--version'], { timeoutMs: 10_000 });
+    if (found.missing) {
+      const where = `${name} is not on this host, or not in PATH`;
+      throw new VoleError('missing-tool', `${where}: install it; \`vole doctor\` says what else is missing`);
+    }
+  }
+}
+
 /** What the slots of a process share, ready for use. */
 export interface HostServices {
   readonly runs: RunServices;
@@ -33,7 +46,7 @@ export interface HostServices {
 
 /**
  * Everything before the slots, once a process and before its first lease, in this order: the
- * directory, the engine, what dead processes left, the saved checkouts, the caches (with
+ * programs it needs, the directory, the engine, what dead processes left, the saved checkouts, the caches (with
  * `--no-cache`), and a probe of the server, which also hears of the dead processes' runs. Null where
  * the process was told to end meanwhile. Throws a VoleError where it cannot start.
  */
@@ -42,6 +55,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const step = (name: string): void => log.debug({ step: name }, 'start-up');
   const warn = (line: string): void => log.warn({}, line);
 
+  step('tools');
+  await needTools(['git', 'mkfifo']);
   step('directory');
   const dir = await openDir(options.dir);
   const files = new FileThread(options.fileThreadFile);

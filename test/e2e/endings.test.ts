@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { Rig } from '../support/e2e-rig.ts';
+import { until } from '../support/until.ts';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -60,6 +61,52 @@ describe('a first SIGTERM', () => {
     writeFileSync(gate, '');
     expect((await runner.ended).code).toBe(0);
     for (const id of inFlight) expect((await rig.run(id)).state).toBe('passed');
+  });
+});
+
+describe('a runner that has not reached its server', () => {
+  it('ends at the first SIGTERM: nothing is in flight', async () => {
+    const runner = rig.runner(['--server', 'ssh://tester@127.0.0.1:1']);
+    await runner.says(/"tries":1/);
+    runner.kill('SIGTERM');
+    expect((await runner.ended).code).toBe(0);
+  });
+
+  it('ends with 72 where git is not on the host', async () => {
+    const runner = rig.runner([], { PATH: path.join(rig.root, 'nothing') });
+    expect((await runner.ended).code).toBe(72);
+    expect(runner.stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/^vole: git is not on this host/),
+    ]);
+  });
+});
+
+describe('a SIGHUP, as of a terminal that closes', () => {
+  it('drains as SIGTERM does', async () => {
+    const gate = path.join(rig.root, 'go');
+    const steps = [`echo begun; until [ -e ${gate} ]; do sleep 0.02; done; echo finished`];
+    const { runner, inFlight } = await fourInFlight(steps);
+    runner.kill('SIGHUP');
+    await runner.says(/runner is draining/);
+    writeFileSync(gate, '');
+    expect((await runner.ended).code).toBe(0);
+    for (const id of inFlight) expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 1 });
+  });
+});
+
+describe('a run cancelled while its artifacts are sent', () => {
+  it('ends as cancelled, and what needs it does not run', async () => {
+    const artifacts = [{ name: 'big', paths: ['big'] }];
+    await rig.repository('o/r', {
+      art: { steps: ['head -c 150000000 /dev/urandom > big; echo made'], artifacts },
+      dep: { steps: ['true'], needs: ['art'] },
+    });
+    const [art = 0, dep = 0] = await rig.submit('o/r');
+    rig.runner();
+    await until('the artifact is packed', async () => (await rig.rawLog(art)).includes('bytes packed'));
+    await rig.api('POST', `/api/runs/${art}/cancel`, {});
+    expect(await rig.ended(art)).toMatchObject({ state: 'cancelled' });
+    expect(await rig.ended(dep)).toMatchObject({ state: 'cancelled', attempt: 0 });
   });
 });
 

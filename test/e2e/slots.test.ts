@@ -22,9 +22,13 @@ describe('vole runner --jobs 4', () => {
     const runner = rig.runner(['--jobs', '4', '--log-level', 'debug']);
     await runner.says(/ready/);
     for (const id of ids.slice(0, 4)) await rig.runIs(id, (run) => run.state === 'running');
-    const [machine] = await rig.machines();
-    expect(machine).toMatchObject({ busy: 4, slots: 4 });
-    const busy = machine?.sessions.flatMap((session) => session.run?.id ?? []) ?? [];
+    // Presence follows the queue by a moment: the lease is durable before its reply is on its way.
+    const machine = await until('four busy slots', async () => {
+      const [one] = await rig.machines();
+      return one?.busy === 4 && one;
+    });
+    expect(machine.slots).toBe(4);
+    const busy = machine.sessions.flatMap((session) => session.run?.id ?? []);
     expect(new Set(busy)).toEqual(new Set(ids.slice(0, 4)));
     expect((await rig.run(ids[4] ?? 0)).state).toBe('queued');
     const page = await (
@@ -38,7 +42,7 @@ describe('vole runner --jobs 4', () => {
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const steps = lines.filter((line) => line['msg'] === 'start-up').map((line) => line['step']);
-    expect(steps).toEqual(['directory', 'engine', 'sweep', 'saved checkouts', 'probe']);
+    expect(steps).toEqual(['tools', 'directory', 'engine', 'sweep', 'saved checkouts', 'probe']);
     const firstRun = lines.findIndex((line) => line['msg'] === 'run started');
     expect(lines.findLastIndex((line) => line['msg'] === 'start-up')).toBeLessThan(firstRun);
     const threads = lines.flatMap((line) => (line['msg'] === 'on thread' ? [line['thread']] : []));

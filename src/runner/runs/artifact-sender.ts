@@ -10,12 +10,19 @@ export interface Artifact {
 }
 
 /**
- * - `stale`: the run is somebody else's; `abandoned`: the link is closed
+ * - `stale`: the run is somebody else's; `abandoned`: the link is closed; `stopped`: the signal aborted
  * - `refused`: the server will not have it, or its file cannot be read; `why` is for the record
  */
 export type ArtifactSent =
-  | { readonly end: 'sent' | 'stale' | 'abandoned' }
+  | { readonly end: 'sent' | 'stale' | 'abandoned' | 'stopped' }
   | { readonly end: 'refused'; readonly why: string };
+
+export interface UploadControl {
+  /** Ends the sending where it is. */
+  readonly signal: AbortSignal;
+  /** The server says that somebody wants the run to end. */
+  cancel(why: string): void;
+}
 
 /** How often the server may turn one artifact down before its run fails. */
 const TRIES = 3;
@@ -25,9 +32,10 @@ export async function sendArtifact(
   link: SessionLink,
   run: { run: number; attempt: number },
   artifact: Artifact,
+  control: UploadControl,
 ): Promise<ArtifactSent> {
   try {
-    return await send(link, run, artifact);
+    return await send(link, run, artifact, control);
   } catch (error) {
     return { end: 'refused', why: `artifact ${artifact.name}: ${oneLine(error)}` };
   }
@@ -37,6 +45,7 @@ async function send(
   link: SessionLink,
   run: { run: number; attempt: number },
   artifact: Artifact,
+  control: UploadControl,
 ): Promise<ArtifactSent> {
   const file = await open(artifact.path, 'r');
   try {
@@ -44,6 +53,7 @@ async function send(
     for (let refusals = 0; refusals < TRIES; ) {
       const session = await link.session();
       if (!session) return { end: 'abandoned' };
+      if (control.signal.aborted) return { end: 'stopped' };
       const wanted = Math.min(session.welcome.limits.frameBytes, Math.max(0, artifact.bytes - offset));
       const buffer = Buffer.allocUnsafe(wanted);
       const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
@@ -62,6 +72,7 @@ async function send(
         if (reply.disconnect.reason === 'protocol') refusals++;
         continue;
       }
+      if (reply.cancel !== undefined) control.cancel(reply.cancel);
       const has = reply.offset ?? end;
       if (last && has === artifact.bytes) return { end: 'sent' };
       // What was acknowledged is durable, so one that falls back has been thrown away (its digest), and

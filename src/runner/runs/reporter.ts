@@ -28,6 +28,7 @@ export class Reporter {
   readonly #events: ReporterEvents;
   readonly #log: LogSender;
   readonly #artifacts: Promise<ArtifactSent>[] = [];
+  readonly #sending = new AbortController();
   #heartbeat: NodeJS.Timeout | null = null;
   #ended: Reported | null = null;
 
@@ -67,13 +68,27 @@ export class Reporter {
 
   artifact(artifact: Artifact): void {
     const before = this.#artifacts.at(-1) ?? Promise.resolve();
-    this.#artifacts.push(before.then(() => sendArtifact(this.#link, this.#run, artifact)));
+    const control = { signal: this.#sending.signal, cancel: (why: string) => this.#events.cancel(why) };
+    this.#artifacts.push(before.then(() => sendArtifact(this.#link, this.#run, artifact, control)));
   }
 
-  /** Sends what is left of the log and the artifacts, then the record, however often it takes. */
-  async finish(ended: RunOutcome, logLength: number): Promise<RunEnd> {
+  /** Sends no more of the artifacts: nobody wants them of a run that is cancelled. */
+  stopArtifacts(): void {
+    this.#sending.abort();
+  }
+
+  /**
+   * Sends what is left of the log and the artifacts, then the record, however often it takes. `amend` is
+   * asked when all is sent: a large artifact takes long enough for somebody to cancel the run meanwhile.
+   */
+  async finish(
+    ended: RunOutcome,
+    logLength: number,
+    amend: (ended: RunOutcome) => RunOutcome = (same) => same,
+  ): Promise<RunEnd> {
     const sendable = await this.#log.finish(logLength);
-    const outcome = withArtifacts(ended, await Promise.all(this.#artifacts));
+    const sent = await Promise.all(this.#artifacts);
+    const outcome = withArtifacts(amend(ended), sent);
     const reported = await this.#record(outcome, sendable);
     this.#end(reported);
     return { outcome, reported };

@@ -6,7 +6,14 @@ import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { Reporter, type RunEnd } from './reporter.ts';
-import { notAllowed, outcomeOfEnd, type Stop, type StopReason, unprepared } from './run-outcomes.ts';
+import {
+  notAllowed,
+  outcomeOfEnd,
+  type Stop,
+  type StopReason,
+  stoppedLate,
+  unprepared,
+} from './run-outcomes.ts';
 import { sizeOf } from './size-of.ts';
 import { type PortServices, WorkerPort } from './worker-port.ts';
 
@@ -58,6 +65,8 @@ export class RunInFlight {
   #task: RunningTask | null = null;
   #processes: ProcessesOfRun | null = null;
   #stop: Stop | null = null;
+  /** A stop that came when only the report was left. */
+  #lateStop: Stop | null = null;
   #stale = false;
   #reporting = false;
 
@@ -98,6 +107,11 @@ export class RunInFlight {
   cancel(reason: StopReason, why: string): void {
     if (this.#stop) return;
     this.#stop = { reason, why };
+    if (this.#reporting) {
+      this.#lateStop = this.#stop;
+      this.#reporter?.stopArtifacts();
+      return;
+    }
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
     const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
@@ -144,7 +158,9 @@ export class RunInFlight {
 
   async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
     this.#reporting = true;
-    if (!this.#stale) return await reporter.finish(outcome, logLength);
+    const amend = (ended: RunOutcome): RunOutcome =>
+      this.#lateStop ? stoppedLate(ended, this.#lateStop) : ended;
+    if (!this.#stale) return await reporter.finish(outcome, logLength, amend);
     reporter.abandon();
     return { outcome, reported: 'stale' };
   }

@@ -55,3 +55,10 @@ export function outcomeOfEnd(end: TaskEnd, stop: Stop | null, durationMs: number
   }
   return outcome('failed', 'worker-died', `the worker thread ended: ${end.why}`, durationMs);
 }
+
+/** Its steps have ended, and it was stopped before its artifacts were all sent. */
+export function stoppedLate(ended: RunOutcome, stop: Stop): RunOutcome {
+  if (ended.result !== 'passed') return ended;
+  const detail = `${stop.why}; its steps had passed and its artifacts were being sent`.slice(0, 500);
+  return { ...ended, result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail };
+}
