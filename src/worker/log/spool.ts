@@ -3,6 +3,8 @@ import { ftruncateSync, writeSync } from 'node:fs';
 /** What is kept of the end of a log that is over its limit; half of a limit that is less than twice this. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 const BLOCK_BYTES = 256 * 1024;
+/** Enough for a run that says little; every run that needs more gets the whole block at once. */
+const FIRST_BLOCK_BYTES = 8 * 1024;
 
 /**
  * The spool file of one run: records collected in one block and appended when it is full or flushed.
@@ -16,7 +18,7 @@ export class Spool {
   readonly #tailBytes: number;
   readonly #onWritten: (bytes: number) => void;
   readonly #onFailure: (error: NodeJS.ErrnoException) => void;
-  readonly #block = Buffer.allocUnsafe(BLOCK_BYTES);
+  #block = Buffer.allocUnsafe(FIRST_BLOCK_BYTES);
   #used = 0;
   #written = 0;
   #ring: Buffer | null = null;
@@ -44,7 +46,11 @@ export class Spool {
 
   /** The block that the next record goes into, with at least `bytes` free, and where. Then `commit`. */
   room(bytes: number): { block: Buffer; at: number } {
-    if (BLOCK_BYTES - this.#used < bytes) this.flush();
+    if (this.#block.length - this.#used < bytes) {
+      this.flush();
+      // Memory that a process has written to is what each of its spawns pays for, so little is taken.
+      if (this.#block.length < BLOCK_BYTES) this.#block = Buffer.allocUnsafe(BLOCK_BYTES);
+    }
     return { block: this.#block, at: this.#used };
   }
 

@@ -11,10 +11,11 @@ import {
 
 const GONE_MS = 5_000;
 /**
- * When a step joins the job's cgroup. Joining waits for a grace period of the kernel's RCU, 10 to 20 ms
- * where it is quiet, so a step that is over before this is spared it.
+ * When a step joins the job's cgroup. Moving a process waits for a grace period of the kernel's RCU, 10
+ * to 20 ms, and holds up every fork on the host meanwhile: steps of a fraction of a second would spend
+ * more on it than on their work, and slow their neighbours.
  */
-const JOIN_AFTER_MS = 100;
+const JOIN_AFTER_MS = 1_000;
 /** Processes that were forked while their parents were moved are found by looking again. */
 const JOIN_ROUNDS = 5;
 
