@@ -45,6 +45,7 @@ async function bundle(input, name, emptyOutDir = false) {
 
 await bundle('src/main.ts', 'main', true);
 await bundle('src/worker/main.ts', 'worker');
+await bundle('src/worker/spawner/entry.ts', 'spawner');
 await bundle('src/worker/bench-task.ts', 'bench-task');
 await bundle('src/runner/dir/file-thread-entry.ts', 'file-thread');
 if (process.argv.includes('--test')) {

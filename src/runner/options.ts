@@ -40,5 +40,7 @@ export interface RunnerOptions {
   /** Files of the built program: the worker thread's and the file thread's. */
   readonly workerFile: string;
   readonly fileThreadFile: string;
+  /** And the process's that spawns steps. */
+  readonly spawnerFile: string;
   readonly log: RunnerLog;
 }

@@ -14,6 +14,7 @@ import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
+import { Spawner } from './pool/spawner.ts';
 import { probe } from './probe.ts';
 import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
@@ -95,6 +96,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   if (server === null) return null;
 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
+  const own = path.join(dir.layout.fifos, options.hello.process);
+  const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
@@ -103,6 +106,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     lookAtDisk: () => ticker.look(),
     runs: {
       pool,
+      spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
       makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
@@ -120,6 +124,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     close: async () => {
       ticker.stop();
       await pool.close();
+      await spawner.close();
       await fifos.close();
       cgroups.close();
       await trash.settled();

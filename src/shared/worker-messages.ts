@@ -14,6 +14,8 @@ export interface WorkerTask {
   readonly marker: string;
   /** Directory of the job's cgroup v2, made by the main thread; null where it may make none. */
   readonly cgroup: string | null;
+  /** Socket of the process that spawns the steps; null where the thread does it itself. */
+  readonly spawner: string | null;
   readonly killGraceMs: number;
   /** How long a step's pipes may stay open after its process exited. */
   readonly pipeGraceMs: number;

@@ -85,6 +85,7 @@ export class RunnerRig {
       home: path.join(this.dir, 'home'),
       workerFile: path.join(dist, worker),
       fileThreadFile: path.join(dist, 'file-thread.js'),
+      spawnerFile: path.join(dist, 'spawner.js'),
       log: { debug: say, info: say, warn: say },
       ...options,
     };

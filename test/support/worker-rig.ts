@@ -181,6 +181,7 @@ export class RigRun {
     );
     const task = parts.pool.run(
       {
+        spawner: null,
         killGraceMs: 5_000,
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,

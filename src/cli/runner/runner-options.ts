@@ -31,7 +31,7 @@ export function hostFacts(
   jobs: number,
 ): Pick<
   RunnerOptions,
-  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'fileThreadFile' | 'backoffMs' | 'connect'
+  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'fileThreadFile' | 'spawnerFile' | 'backoffMs' | 'connect'
 > {
   return {
     cpus: Math.max(os.availableParallelism(), jobs),
@@ -39,6 +39,7 @@ export function hostFacts(
     home: os.homedir(),
     workerFile: builtFile('worker.js'),
     fileThreadFile: builtFile('file-thread.js'),
+    spawnerFile: builtFile('spawner.js'),
     backoffMs: (tries) => backoffMs(tries, Math.random()),
     connect,
   };

@@ -38,6 +38,8 @@ export interface RunServices extends PortServices {
     WorkerTask,
     'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
   >;
+  /** Socket of the process that spawns steps, or null. */
+  spawner(): Promise<string | null>;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly onThread: (spec: JobSpec, threadId: number) => void;
   readonly warn: (line: string) => void;
@@ -186,9 +188,11 @@ export class RunInFlight {
       artifact: (artifact) => reporter.artifact(artifact),
     });
     const { task: settings, pool } = this.#services;
+    const spawner = await this.#services.spawner();
     this.#task = pool.run(
       {
         ...settings,
+        spawner,
         spec: this.spec,
         paths: room.paths,
         port: port2,

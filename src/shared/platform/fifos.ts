@@ -58,7 +58,7 @@ export class FifoStock {
   }
 
   async #make(): Promise<void> {
-    mkdirSync(this.#dir, { recursive: true });
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     const names = Array.from({ length: BATCH }, () => path.join(this.#dir, String(this.#made++)));
     const done = await runCommand('mkfifo', ['-m', '600', ...names], { timeoutMs: 30_000 });
     // On a disk that became full some were made: they are as good as any.

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 
 export interface Program {
   readonly pid: number;
+  readonly ended: boolean;
   /** Resolves with its first line of standard output, or null where it ended or took longer. */
   firstLine(withinMs: number): Promise<string | null>;
   /** The last of its standard error. */
@@ -11,9 +12,19 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts a long-running program of our own beside this one, with just this environment. */
-export function startProgram(file: string, args: readonly string[], env: Record<string, string>): Program {
-  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Starts a long-running program of our own beside this one, with just this environment. With
+ * `lifeline` it has a session of its own and ends when its standard input does, whatever ends us.
+ */
+export function startProgram(
+  file: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  { lifeline = false }: { lifeline?: boolean } = {},
+): Program {
+  const child = spawn(file, args, { env, detached: lifeline, stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.on('error', () => {}); // it has ended: `exited` tells
+  if (!lifeline) child.stdin.end();
   const exited = once(child, 'close').catch(() => {});
   let out = '';
   let errors = '';
@@ -28,6 +39,9 @@ export function startProgram(file: string, args: readonly string[], env: Record<
   });
   return {
     pid: child.pid ?? 0,
+    get ended() {
+      return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+    },
     errors: () => errors.trim(),
     firstLine: async (withinMs) => {
       const line = (): string | null => (out.includes('\n') ? out.slice(0, out.indexOf('\n')) : null);
@@ -47,7 +61,8 @@ export function startProgram(file: string, args: readonly string[], env: Record<
       return line();
     },
     stop: async () => {
-      child.kill('SIGTERM');
+      if (lifeline) child.stdin.end();
+      else child.kill('SIGTERM');
       await exited;
     },
   };

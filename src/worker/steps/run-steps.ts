@@ -3,6 +3,7 @@ import type { StepOutcome } from '../../shared/outcome.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { MainThread } from '../port.ts';
+import { SpawnerClient } from './spawner-client.ts';
 import { runStep } from './step.ts';
 import { skipped } from './step-result.ts';
 
@@ -23,6 +24,20 @@ export function shouldRun(when: StepSpec['if'], failed: boolean, stopped: boolea
 
 /** Runs the steps in order; gives each one's outcome, the skipped ones' too. */
 export async function runSteps(task: WorkerTask, main: MainThread, log: RunLog): Promise<StepOutcome[]> {
+  const spawner = task.spawner === null ? null : new SpawnerClient(task.spawner);
+  try {
+    return await inOrder(task, main, log, spawner);
+  } finally {
+    spawner?.close();
+  }
+}
+
+async function inOrder(
+  task: WorkerTask,
+  main: MainThread,
+  log: RunLog,
+  spawner: SpawnerClient | null,
+): Promise<StepOutcome[]> {
   const outcomes: StepOutcome[] = [];
   let failed = false;
   for (const [index, step] of task.spec.steps.entries()) {
@@ -32,7 +47,7 @@ export async function runSteps(task: WorkerTask, main: MainThread, log: RunLog):
       continue;
     }
     log.say(number, `step ${number}: ${step.name}`);
-    const outcome = await runStep(task, main, log, step, number);
+    const outcome = await runStep(task, main, log, spawner, step, number);
     outcomes.push(outcome);
     if (outcome.result === 'passed') continue;
     const tolerated = step.continueOnError ? ', and the job goes on' : '';

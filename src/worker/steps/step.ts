@@ -1,16 +1,17 @@
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { oneLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
-import { spawnStep } from '../../shared/platform/step-process.ts';
+import { type Spawned, type StepCommand, spawnStep } from '../../shared/platform/step-process.ts';
 import { within } from '../../shared/within.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import type { MainThread, Stop } from '../port.ts';
+import type { MainThread, Stop, StreamFds } from '../port.ts';
 import { StepProcesses } from './leftovers.ts';
+import type { SpawnerClient } from './spawner-client.ts';
 import { stepEnvironment } from './step-env.ts';
 import { notStarted, resultOfExit } from './step-result.ts';
 
@@ -24,12 +25,13 @@ export async function runStep(
   task: WorkerTask,
   main: MainThread,
   log: RunLog,
+  spawner: SpawnerClient | null,
   step: StepSpec,
   number: number,
 ): Promise<StepOutcome> {
   const start = performance.now();
   main.tell({ type: 'step-started', step: number, name: step.name });
-  const ended = await attempt(task, main, log, step, number);
+  const ended = await attempt(task, main, log, spawner, step, number);
   const outcome = { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
   main.tell({ type: 'step-ended', step: number, outcome });
   return outcome;
@@ -39,6 +41,7 @@ async function attempt(
   task: WorkerTask,
   main: MainThread,
   log: RunLog,
+  spawner: SpawnerClient | null,
   step: StepSpec,
   number: number,
 ): Promise<Ended> {
@@ -62,13 +65,12 @@ async function attempt(
     new Output(fds.stdoutRead, log, log.stream(number, 'o')),
     new Output(fds.stderrRead, log, log.stream(number, 'e')),
   ] as const;
-  const spawned = await spawnStep({
+  const command = {
     ...shellCommand(step.shell, script),
     cwd: cwd.path,
     env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
-    stdoutFd: fds.stdoutWrite,
-    stderrFd: fds.stderrWrite,
-  });
+  };
+  const spawned = await start(spawner, command, fds);
   if (!spawned.ok) {
     for (const output of outputs) output.destroy();
     return notStarted('spawn', spawned.why);
@@ -86,7 +88,26 @@ async function attempt(
   for (const output of outputs) output.destroy();
   const stop = stopper.end();
   main.tell({ type: 'process-gone', pgid: spawned.pgid });
+  if (spawner?.ended && !stop)
+    return notStarted('host', 'the process that starts the steps ended; this step was killed');
   return resultOfExit(exit, stop, outputs[1].lastLine);
+}
+
+/** By the spawner, which is small, so that a fork is cheap; by this thread where there is none. */
+async function start(
+  spawner: SpawnerClient | null,
+  command: Omit<StepCommand, 'stdoutFd' | 'stderrFd'>,
+  fds: StreamFds,
+): Promise<Spawned> {
+  const spawned = await spawner?.spawn({
+    ...command,
+    stdout: `/proc/${process.pid}/fd/${fds.stdoutWrite}`,
+    stderr: `/proc/${process.pid}/fd/${fds.stderrWrite}`,
+  });
+  if (!spawned) return await spawnStep({ ...command, stdoutFd: fds.stdoutWrite, stderrFd: fds.stderrWrite });
+  closeSync(fds.stdoutWrite);
+  closeSync(fds.stderrWrite);
+  return spawned;
 }
 
 /** A step's working directory, which may not leave the workspace, through links neither. */
