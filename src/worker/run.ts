@@ -23,7 +23,8 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   let spool: FileHandle;
   try {
     // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
-    spool = await open(task.paths.spool, 'ax', 0o600);
+    // It is there, or it is made: no step has run yet that could put something else in its place.
+    spool = await open(task.paths.spool, 'a', 0o600);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
