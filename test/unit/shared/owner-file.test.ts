@@ -98,23 +98,22 @@ describe('the file', () => {
       null,
     ]);
   });
-});
 
-it('goes on where its file may not be written any more', () => {
-  const tree = cleanup.tempDir();
-  const owner = new OwnerFile(tree, identity);
-  const file = path.join(tree, 'owner.jsonl');
-  try {
-    execFileSync('chattr', ['+i', file], { stdio: 'ignore' });
-  } catch {
-    owner.close();
-    return; // not this file system, or not root
-  }
-  try {
-    expect(() => owner.group(process.pid)).not.toThrow();
-  } finally {
-    execFileSync('chattr', ['-i', file]);
-    owner.close();
-  }
-  expect(readOwner(tree)).toMatchObject({ groups: [] });
+  it('goes on where its file may not be written any more', () => {
+    const owner = new OwnerFile(tree, identity);
+    const file = path.join(tree, 'owner.jsonl');
+    try {
+      execFileSync('chattr', ['+i', file], { stdio: 'ignore' });
+    } catch {
+      owner.close();
+      return; // not this file system, or not root
+    }
+    try {
+      expect(() => owner.group(process.pid)).not.toThrow();
+    } finally {
+      execFileSync('chattr', ['-i', file]);
+      owner.close();
+    }
+    expect(readOwner(tree)).toMatchObject({ groups: [] });
+  });
 });
