@@ -6,7 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
-import { oneLine } from '../../shared/errors.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
@@ -41,7 +41,7 @@ export async function collectArtifacts(
       if (main.stopped) return null;
       const code = (error as NodeJS.ErrnoException).code;
       const reason = code === 'ENOSPC' ? 'disk-full' : 'artifact';
-      failure ??= { reason, why: `artifact ${artifact.name}: ${oneLine(error)}` };
+      failure ??= { reason, why: `artifact ${artifact.name}: ${wholeLine(error)}` };
       if (reason === 'disk-full') break;
     }
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { oneLine } from '../../shared/errors.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
 import { spawnStep } from '../../shared/platform/step-process.ts';
@@ -50,7 +50,7 @@ async function attempt(
   } catch (error) {
     return notStarted(
       (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
-      oneLine(error),
+      wholeLine(error),
     );
   }
   const streams = await main.streams();

@@ -64,11 +64,6 @@ describe('how a step ended', () => {
       exitCode: 0,
     });
   });
-
-  test('has a detail of at most 500 characters', () => {
-    expect(notStarted('spawn', 'x'.repeat(900)).detail).toHaveLength(500);
-    expect(resultOfExit(exit(127), null, `not found ${'x'.repeat(900)}`).detail).toHaveLength(500);
-  });
 });
 
 describe("a step's environment", () => {
