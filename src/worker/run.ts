@@ -23,8 +23,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   let spool: FileHandle;
   try {
     // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
-    // It is there, or it is made: no step has run yet that could put something else in its place.
-    spool = await open(task.paths.spool, 'a', 0o600);
+    spool = await openEmpty(task.paths.spool);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
@@ -63,6 +62,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     await spool.close();
     main.close();
   }
+}
+
+/** It is there or is made: no step has run yet that could have put something else in its place. */
+async function openEmpty(file: string): Promise<FileHandle> {
+  const handle = await open(file, 'a', 0o600);
+  if ((await handle.stat()).size === 0) return handle;
+  await handle.close();
+  throw new Error(`${file} has another attempt's log in it`);
 }
 
 async function parts(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { lstat, open, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Transform } from 'node:stream';
@@ -11,6 +11,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
+import { makeAfresh, workspaceFault } from '../real-folder.ts';
 import { addEntries } from './entries.ts';
 import { findFiles } from './find-files.ts';
 
@@ -25,14 +26,19 @@ export async function collectArtifacts(
 ): Promise<PartFailure | null> {
   let leftBytes = task.artifactLimitBytes;
   let failure: PartFailure | null = null;
+  let made = false;
   for (const artifact of task.spec.artifacts) {
     try {
+      const fault = workspaceFault(task.paths);
+      if (fault !== null) throw new Error(fault);
       const found = await findFiles(task.paths.src, artifact.paths);
       for (const note of found.notes) log.say(0, `artifact ${artifact.name}: ${note}`);
       if (found.files.length === 0) {
         log.say(0, `artifact ${artifact.name}: nothing matches ${artifact.paths.join(', ')}`);
         continue;
       }
+      if (!made) makeAfresh(task.paths.artifacts);
+      made = true;
       const packed = await packFiles(task, artifact.name, found.files, leftBytes, main.stopping);
       leftBytes -= packed.bytes;
       log.say(0, `artifact ${artifact.name}: ${found.files.length} files, ${packed.bytes} bytes packed`);
@@ -55,9 +61,8 @@ async function packFiles(
   limitBytes: number,
   signal: AbortSignal,
 ): Promise<{ name: string; path: string; bytes: number; sha256: string }> {
-  mkdirSync(task.paths.artifacts, { recursive: true });
   const file = path.join(task.paths.artifacts, `${name}.tar.gz`);
-  const out = await open(file, 'w');
+  const out = await open(file, 'wx');
   const archive = pack();
   const hash = createHash('sha256');
   let bytes = 0;

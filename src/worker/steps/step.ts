@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { realpathSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { wholeLine } from '../../shared/errors.ts';
@@ -10,6 +10,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { MainThread, Stop } from '../port.ts';
+import { isRealFolder, makeAfresh, workspaceFault } from '../real-folder.ts';
 import { StepProcesses } from './leftovers.ts';
 import { stepEnvironment } from './step-env.ts';
 import { notStarted, resultOfExit } from './step-result.ts';
@@ -42,6 +43,8 @@ async function attempt(
   step: StepSpec,
   number: number,
 ): Promise<Ended> {
+  const fault = workspaceFault(task.paths);
+  if (fault !== null) return notStarted('spawn', fault);
   const cwd = workingDirectory(task.paths.src, step.workingDirectory);
   if (!cwd.ok) return notStarted('spawn', cwd.why);
   let script: string;
@@ -109,9 +112,11 @@ function workingDirectory(
 
 function writeScript(tree: string, number: number, script: string): string {
   const folder = path.join(tree, 'steps');
-  mkdirSync(folder, { recursive: true });
+  // Made with the first step; the steps before another may have changed it.
+  if (!isRealFolder(folder)) makeAfresh(folder);
   const file = path.join(folder, `${number}.sh`);
-  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`);
+  rmSync(file, { force: true, recursive: true });
+  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
   return file;
 }
 
