@@ -69,7 +69,7 @@ async function openEmpty(file: string): Promise<FileHandle> {
   const handle = await open(file, 'a', 0o600);
   if ((await handle.stat()).size === 0) return handle;
   await handle.close();
-  throw new Error(`${file} has another attempt's log in it`);
+  throw new Error(`${file} has another attempt’s log in it`);
 }
 
 async function parts(

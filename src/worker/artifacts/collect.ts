@@ -13,7 +13,7 @@ import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
 import { makeAfresh, workspaceFault } from '../real-folder.ts';
 import { addEntries } from './entries.ts';
-import { findFiles } from './find-files.ts';
+import { type FoundFile, findFiles } from './find-files.ts';
 
 /**
  * Packs each artifact of the job and hands it to the main thread. A pattern that matches nothing is
@@ -57,7 +57,7 @@ export async function collectArtifacts(
 async function packFiles(
   task: WorkerTask,
   name: string,
-  files: readonly string[],
+  files: readonly FoundFile[],
   limitBytes: number,
   signal: AbortSignal,
 ): Promise<{ name: string; path: string; bytes: number; sha256: string }> {
@@ -76,7 +76,7 @@ async function packFiles(
     },
   });
   const writing = pipeline(archive, createGzip({ level: 6 }), count, out.createWriteStream(), { signal });
-  const adding = addEntries(archive, task.paths.src, files, { lstat, readlink }).then(
+  const adding = addEntries(archive, files, { lstat, readlink }).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))),
   );

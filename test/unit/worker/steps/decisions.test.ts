@@ -4,7 +4,7 @@ import type { StepOutcome } from '../../../../src/shared/outcome.ts';
 import type { JobPaths } from '../../../../src/shared/worker-messages.ts';
 import { decidingStep, shouldRun } from '../../../../src/worker/steps/run-steps.ts';
 import { stepEnvironment } from '../../../../src/worker/steps/step-env.ts';
-import { notStarted, resultOfExit, skipped } from '../../../../src/worker/steps/step-result.ts';
+import { resultOfExit, skipped } from '../../../../src/worker/steps/step-result.ts';
 
 describe('a step runs', () => {
   test.each([
