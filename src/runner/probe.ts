@@ -2,7 +2,7 @@ import { VoleError } from '../shared/errors.ts';
 import type { RunOutcome } from '../shared/outcome.ts';
 import type { RunnerOptions } from './options.ts';
 import { Reporter } from './runs/reporter.ts';
-import { sizeOf } from './runs/size-of.ts';
+import { SpoolReader } from './runs/spool-reader.ts';
 import type { Disconnect } from './session/session.ts';
 import { SessionLink } from './slots/session-link.ts';
 import type { DeadRun } from './sweep/sweep.ts';
@@ -65,9 +65,10 @@ async function report(
   options: RunnerOptions,
 ): Promise<void> {
   if (run.server === server && run.account === options.endpoint.account) {
-    const facts = { run: run.run, attempt: run.attempt, spool: run.spool };
-    const reporter = new Reporter(link, facts, { cancel: () => {}, stale: () => {} });
-    const { reported } = await reporter.finish(LOST, sizeOf(run.spool));
+    const spool = SpoolReader.left(run.spool);
+    const reporter = new Reporter(link, run, spool, { cancel: () => {}, stale: () => {} });
+    const { reported } = await reporter.finish(LOST, spool?.size ?? 0);
+    spool?.close();
     options.log.info({ run: run.run, attempt: run.attempt, reported }, 'reported as lost');
   }
   run.dispose();

@@ -91,7 +91,12 @@ export class VoleError extends Error {
 
 /** The one line of anything thrown: its message, without line breaks, at most 500 characters. */
 export function oneLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  const line = text.replace(/\s*[\r\n]+\s*/g, '; ').trim();
+  const line = wholeLine(error);
   return line.length > 500 ? `${line.slice(0, 499)}…` : line;
+}
+
+/** The same, however long: where secrets are still to be masked, since half of one would not be found. */
+export function wholeLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s*[\r\n]+\s*/g, '; ').trim();
 }

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { openRegular } from './open-regular.ts';
 import {
   type OwnerEvent,
   type OwnerIdentity,
@@ -10,6 +11,8 @@ import {
 import { processStat } from './platform/processes.ts';
 
 const FILE = 'owner.jsonl';
+/** Hundreds of thousands of steps; what is longer is not of our making and is not read into memory. */
+const MOST_BYTES = 32 * 1024 * 1024;
 
 /** The owner record of a job's tree, as its runner keeps it. Appending is synchronous: it is on disk before work goes on. */
 export class OwnerFile {
@@ -18,7 +21,12 @@ export class OwnerFile {
   /** Throws where there is one already. The tree may be renamed afterwards. */
   constructor(tree: string, identity: OwnerIdentity) {
     this.#fd = openSync(path.join(tree, FILE), 'ax');
-    writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
+    try {
+      writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   group(pgid: number): void {
@@ -35,27 +43,36 @@ export class OwnerFile {
     this.#fd = null;
   }
 
-  /** A full disk must not end the process; the marker and the cgroup still lead to the job's processes. */
+  /**
+   * A disk that is full or fails must not end the process, nor a job that has made its record immutable;
+   * the marker and the cgroup still lead to the job's processes.
+   */
   #append(event: OwnerEvent): void {
     if (this.#fd === null) return;
     try {
       writeSync(this.#fd, `${JSON.stringify(event)}\n`);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } catch {
+      // see above
     }
   }
 }
 
 /** Null where there is no record, `unreadable` where there is one that cannot be understood. */
 export function readOwner(tree: string): OwnerRecord | 'unreadable' | null {
-  let text: string;
+  let fd: number;
   try {
-    text = readFileSync(path.join(tree, FILE), 'utf8');
+    fd = openRegular(path.join(tree, FILE));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return code === 'ENOENT' || code === 'ENOTDIR' ? null : 'unreadable';
   }
-  return parseOwner(text);
+  try {
+    return fstatSync(fd).size > MOST_BYTES ? 'unreadable' : parseOwner(readFileSync(fd, 'utf8'));
+  } catch {
+    return 'unreadable';
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Parses the file's text. A torn last line is what a crash leaves and is ignored. */

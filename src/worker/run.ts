@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { oneLine } from '../shared/errors.ts';
+import { wholeLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
@@ -23,13 +23,13 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   let spool: FileHandle;
   try {
     // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
-    spool = await open(task.paths.spool, 'ax', 0o600);
+    spool = await openEmpty(task.paths.spool);
   } catch (error) {
     main.close();
     const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
     const failure = {
       reason: full ? 'disk-full' : 'host',
-      why: `the log cannot be opened: ${oneLine(error)}`,
+      why: `the log cannot be opened: ${wholeLine(error)}`,
     } as const;
     return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
   }
@@ -64,6 +64,14 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   }
 }
 
+/** It is there or is made: no step has run yet that could have put something else in its place. */
+async function openEmpty(file: string): Promise<FileHandle> {
+  const handle = await open(file, 'a', 0o600);
+  if ((await handle.stat()).size === 0) return handle;
+  await handle.close();
+  throw new Error(`${file} has another attempt’s log in it`);
+}
+
 async function parts(
   task: WorkerTask,
   main: MainThread,
@@ -93,6 +101,7 @@ function secretsOf(spec: JobSpec): string[] {
   }
 }
 
+/** Cut only when masked: of half a secret the rest would not be found. */
 function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
   const cut = (text: string): string => log.mask(text).slice(0, 500);
   const steps = outcome.steps.map((step) => ({
@@ -105,7 +114,7 @@ function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
 
 function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {
   const full = error.code === 'ENOSPC' || error.code === 'EDQUOT';
-  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${oneLine(error)}` };
+  return { reason: full ? 'disk-full' : 'host', why: `the log cannot be written: ${wholeLine(error)}` };
 }
 
 function outcomeOf(
@@ -120,11 +129,11 @@ function outcomeOf(
     return { result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail: stop.why, steps, durationMs };
   // Artifacts that cannot be collected after a failed step are not why the run failed.
   if (failure && !(failure.reason === 'artifact' && deciding !== null)) {
-    return { result: 'failed', reason: failure.reason, detail: failure.why.slice(0, 500), steps, durationMs };
+    return { result: 'failed', reason: failure.reason, detail: failure.why, steps, durationMs };
   }
   const step = deciding === null ? undefined : steps[deciding];
   if (!step) return { result: 'passed', reason: null, detail: '', steps, durationMs };
   const result = step.result === 'timed-out' ? 'timed-out' : 'failed';
-  const detail = `step ${(deciding ?? 0) + 1} (${step.name}): ${step.detail}`.slice(0, 500);
+  const detail = `step ${(deciding ?? 0) + 1} (${step.name}): ${step.detail}`;
   return { result, reason: step.reason, detail, steps, durationMs };
 }

@@ -77,3 +77,23 @@ test('a cancel while an artifact is packed ends it', async () => {
   expect(outcome.result).toBe('cancelled');
   expect(ms).toBeLessThan(15_000);
 });
+
+test('files and folders whose names are not UTF-8 are packed under names that are', async () => {
+  const run = await rig.run({
+    steps: [
+      String.raw`d=$(printf 'dir\377'); mkdir "$d"; echo in > "$d/a"; echo out > "$(printf 'b\376')"; ln -s a "$d/l"`,
+      String.raw`echo c > "$(printf 'c\376')"; echo c > "$(printf 'c\377')"`,
+    ],
+    artifacts: [{ name: 'x', paths: ['**'] }],
+  });
+  expect(run.outcome).toMatchObject({ result: 'passed' });
+  const file = run.artifacts[0]?.path ?? '';
+  const names = ['b\uFFFD', 'c\uFFFD', 'dir\uFFFD/a', 'dir\uFFFD/l'];
+  const options = { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } } as const;
+  const raw = execFileSync('tar', ['--quoting-style=literal', '-tzf', file], options)
+    .split('\n')
+    .filter(Boolean);
+  expect(raw).toEqual(names);
+  expect(execFileSync('tar', ['-xzOf', file], options)).toBe('out\nc\nin\n');
+  expect(run.lines('v', 0).join('\n')).toContain('one of several c\uFFFD is left out: its name is not UTF-8');
+});

@@ -1,4 +1,5 @@
-import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, type Stats } from 'node:fs';
+import { eachEntry, SLASH } from './each-entry.ts';
 
 const BLOCK_BYTES = 512;
 /** Far under the kernel's 4,096 bytes for a path, since each look walks all of it: below that, the walk starts anew from a descriptor. */
@@ -6,7 +7,7 @@ const LONG_PATH = 500;
 
 /** A directory from which paths are named; closed with the last of them. */
 interface Base {
-  readonly path: string;
+  readonly path: Buffer;
   readonly fd: number | null;
   users: number;
 }
@@ -27,11 +28,11 @@ export function measureTree(root: string): number {
 class Measuring {
   /** Inodes of files with several links, by device. */
   readonly #seen = new Map<number, Set<number>>();
-  readonly #pending: { base: Base; folder: string }[] = [];
+  readonly #pending: { base: Base; folder: Buffer }[] = [];
 
   below(root: string): number {
     let blocks = 0;
-    this.#push({ path: '', fd: null, users: 0 }, root);
+    this.#push({ path: Buffer.alloc(0), fd: null, users: 0 }, Buffer.from(root));
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       const { base, folder } = next;
       const from = folder.length > LONG_PATH ? baseAt(folder) : base;
@@ -44,19 +45,23 @@ class Measuring {
   }
 
   /** Of the entries of one directory; those that are directories are looked into later. */
-  #in(base: Base, folder: string): number {
+  #in(base: Base, folder: Buffer): number {
     let blocks = 0;
-    eachName(folder, (name) => {
-      const file = `${folder}/${name}`;
-      const stat = look(file);
-      if (!stat || this.#isSeen(stat)) return;
-      blocks += stat.blocks;
-      if (stat.isDirectory()) this.#push(base, file);
-    });
+    try {
+      eachEntry(folder, (name) => {
+        const file = Buffer.concat([folder, SLASH, name]);
+        const stat = look(file);
+        if (!stat || this.#isSeen(stat)) return;
+        blocks += stat.blocks;
+        if (stat.isDirectory()) this.#push(base, file);
+      });
+    } catch {
+      // unreadable, or gone meanwhile
+    }
     return blocks;
   }
 
-  #push(base: Base, folder: string): void {
+  #push(base: Base, folder: Buffer): void {
     base.users += 1;
     this.#pending.push({ base, folder });
   }
@@ -76,35 +81,19 @@ function done(base: Base): void {
   if (base.users === 0 && base.fd !== null) closeSync(base.fd);
 }
 
-function baseAt(folder: string): Base {
+function baseAt(folder: Buffer): Base {
   try {
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-    return { path: `/proc/self/fd/${fd}`, fd, users: 0 };
+    return { path: Buffer.from(`/proc/self/fd/${fd}`), fd, users: 0 };
   } catch {
     return { path: folder, fd: null, users: 0 };
   }
 }
 
-function look(file: string): Stats | undefined {
+function look(file: string | Buffer): Stats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined; // unreadable above it
-  }
-}
-
-function eachName(folder: string, use: (name: string) => void): void {
-  let dir: Dir;
-  try {
-    dir = opendirSync(folder, { bufferSize: 512 });
-  } catch {
-    return; // unreadable or gone
-  }
-  try {
-    for (let entry = dir.readSync(); entry; entry = dir.readSync()) use(entry.name);
-  } catch {
-    // gone meanwhile
-  } finally {
-    dir.closeSync();
   }
 }

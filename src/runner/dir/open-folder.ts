@@ -4,7 +4,7 @@ import { chmodSync, closeSync, constants, fstatSync, openSync } from 'node:fs';
 const O_PATH = 0o10000000;
 
 /** The descriptor of a directory and of nothing else: a link there fails with ELOOP or ENOTDIR. Throws. */
-export function openFolder(folder: string): number {
+export function openFolder(folder: string | Buffer): number {
   return openSync(folder, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }
 

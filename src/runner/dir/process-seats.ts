@@ -32,6 +32,11 @@ export class ProcessSeats {
     return this.#seats().some((seat) => this.#nameIn(seat) === process && this.#isHeld(seat));
   }
 
+  /** Whether any other runner process than this one lives on the directory. */
+  othersThan(process: string): boolean {
+    return this.#seats().some((seat) => this.#nameIn(seat) !== process && this.#isHeld(seat));
+  }
+
   #seats(): string[] {
     return readdirSync(this.#dir.layout.locks).filter((name) => /^process-\d+$/.test(name));
   }

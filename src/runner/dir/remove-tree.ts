@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, type Dir, type Dirent, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
+import { closeSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
+import { eachEntry } from './each-entry.ts';
 import { allowOwner, openFolder } from './open-folder.ts';
 
 /** Most lines about what is left: one is shown, the rest are counted. */
@@ -49,27 +50,27 @@ class Removal {
   }
 
   /**
-   * `shown` is the path for people, which may be too long to be used. Entries are read a few at a time,
-   * since a folder may hold more than fits in memory; a file system may pass over some while others are
-   * removed, so it is read again until there is nothing more to remove.
+   * `shown` is the path for people, which may be too long to be used. A file system may pass over some
+   * entries while others are removed, so it is read again until there is nothing more to remove.
    */
   #empty(fd: number, shown: string, depth: number): void {
     for (let removed = true; removed; ) {
       removed = false;
       const before = this.#left.length;
-      eachEntry(`/proc/self/fd/${fd}`, shown, this.#left, (entry) => {
-        const at = `/proc/self/fd/${fd}/${entry.name}`;
-        const below = `${shown}/${entry.name}`;
-        const gone = entry.isDirectory()
+      const remove = (name: Buffer, isFolder: boolean): void => {
+        const at = Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
+        const below = `${shown}/${name.toString('utf8')}`;
+        const gone = isFolder
           ? this.#removeFolder(at, below, depth + 1)
           : attempt(below, this.#left, () => unlinkSync(at));
         removed ||= gone;
-      });
+      };
+      attempt(shown, this.#left, () => eachEntry(`/proc/self/fd/${fd}`, remove));
       if (this.#left.length > before) return; // it is not going to be empty
     }
   }
 
-  #removeFolder(at: string, shown: string, depth: number): boolean {
+  #removeFolder(at: Buffer, shown: string, depth: number): boolean {
     const before = this.#left.length;
     const fd = enter(at, shown, this.#left);
     if (fd === null) return this.#left.length === before;
@@ -82,7 +83,7 @@ class Removal {
     return this.#left.length === before && attempt(shown, this.#left, () => rmdirSync(at));
   }
 
-  #hoist(at: string): boolean {
+  #hoist(at: Buffer): boolean {
     try {
       renameSync(at, `/proc/self/fd/${this.#rootFd}/deep-${randomBytes(8).toString('hex')}`);
       this.#hoisted = true;
@@ -94,7 +95,7 @@ class Removal {
 }
 
 /** The descriptor of a directory, made writable for its owner; a file or link there is unlinked: null. */
-function enter(at: string, shown: string, left: string[]): number | null {
+function enter(at: string | Buffer, shown: string, left: string[]): number | null {
   let fd: number;
   try {
     fd = openFolder(at);
@@ -107,23 +108,6 @@ function enter(at: string, shown: string, left: string[]): number | null {
   // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
   attempt(shown, [], () => allowOwner(fd));
   return fd;
-}
-
-function eachEntry(at: string, shown: string, left: string[], use: (entry: Dirent) => void): void {
-  let folder: Dir;
-  try {
-    folder = opendirSync(at, { bufferSize: 512 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') say(shown, error, left);
-    return;
-  }
-  try {
-    for (let entry = folder.readSync(); entry; entry = folder.readSync()) use(entry);
-  } catch (error) {
-    say(shown, error, left);
-  } finally {
-    folder.closeSync();
-  }
 }
 
 /** Whether it is done, by this or by somebody else. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { oneLine } from '../../shared/errors.ts';
 import type { SessionLink } from '../slots/session-link.ts';
@@ -47,8 +48,10 @@ async function send(
   artifact: Artifact,
   control: UploadControl,
 ): Promise<ArtifactSent> {
-  const file = await open(artifact.path, 'r');
+  // A process that got away may have put a FIFO in its place.
+  const file = await open(artifact.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
+    if (!(await file.stat()).isFile()) throw new Error('its file was replaced');
     let offset = 0;
     for (let refusals = 0; refusals < TRIES; ) {
       const session = await link.session();

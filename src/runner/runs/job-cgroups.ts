@@ -1,4 +1,4 @@
-import { cgroupMembers, makeCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupAsNew, makeCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 
 /** The folder of a process's job cgroups; a sweep knows by it whose they are. */
 export function cgroupName(directory: string, process: string): string {
@@ -24,17 +24,21 @@ export class JobCgroups {
 
   /** An empty cgroup for one job, or null where none may be made. */
   take(): string | null {
-    const free = this.#free.pop();
-    if (free) return free;
+    for (let free = this.#free.pop(); free; free = this.#free.pop()) if (cgroupAsNew(free)) return free;
     this.#folder ??= this.#parent && makeCgroup(this.#parent, this.#name);
     const made = this.#folder && makeCgroup(this.#folder, `job-${this.#all.length}`);
     if (made) this.#all.push(made);
     return made ?? null;
   }
 
-  /** The job's processes are gone. One that is not empty is never used again. */
+  /**
+   * The job's processes are gone. One that is not empty is never used again, nor one that the job has
+   * changed, as root may: the next job's processes would be frozen or hidden in it.
+   */
   give(cgroup: string | null): void {
-    if (cgroup && cgroupMembers(cgroup).length === 0) this.#free.push(cgroup);
+    if (!cgroup) return;
+    if (cgroupAsNew(cgroup)) this.#free.push(cgroup);
+    else removeCgroup(cgroup);
   }
 
   close(): void {

@@ -5,12 +5,13 @@ import type { OwnerIdentity } from '../../shared/owner-record.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
 import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
-import { makeJobTree } from '../dir/job-tree.ts';
+import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
 import type { JobRoom } from './run-in-flight.ts';
+import { SpoolReader } from './spool-reader.ts';
 
 export interface RoomParts {
   readonly dir: RunnerDir;
@@ -30,11 +31,16 @@ export function roomMaker(parts: RoomParts) {
     const key: NamespaceKey = { repository: spec.repository, trust: spec.trust, image: spec.image ?? 'host' };
     const namespace = await namespaces.hold(key, signal);
     const cgroup = parts.cgroups.take();
+    let tree: JobTree | null = null;
     try {
       const identity = identityOf(parts, spec, namespace.name, cgroup);
-      const tree = makeJobTree(dir, trash, identity);
+      const made = makeJobTree(dir, trash, identity);
+      tree = made;
       if (identity.git) saved.used(identity.git);
+      const spoolFile = path.join(tree.path, 'log');
+      const spool = SpoolReader.make(spoolFile);
       return {
+        spool,
         marker: identity.marker,
         cgroup,
         owner: tree.owner,
@@ -42,7 +48,7 @@ export function roomMaker(parts: RoomParts) {
           tree: tree.path,
           src: path.join(tree.path, 'src'),
           tmp: path.join(tree.path, 'tmp'),
-          spool: path.join(tree.path, 'log'),
+          spool: spoolFile,
           artifacts: path.join(tree.path, 'artifacts'),
           cache: namespace.path,
           git: identity.git && dir.layout.savedCheckout(identity.git),
@@ -52,9 +58,13 @@ export function roomMaker(parts: RoomParts) {
           parts.cgroups.give(cgroup);
           namespace.release({ remove: options.noCache });
         },
-        dispose: async () => tree.dispose(),
+        dispose: async () => {
+          spool.close();
+          made.dispose();
+        },
       };
     } catch (error) {
+      tree?.dispose();
       parts.cgroups.give(cgroup);
       namespace.release({ remove: options.noCache });
       throw error;

@@ -1,11 +1,8 @@
-import { closeSync, openSync, read } from 'node:fs';
-import { promisify } from 'node:util';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
+import type { SpoolReader } from './spool-reader.ts';
 
 type Session = NonNullable<Awaited<ReturnType<SessionLink['session']>>>;
-
-const readAsync = promisify(read);
 
 interface Sending {
   durable: number;
@@ -26,7 +23,7 @@ export class LogSender {
   readonly #link: SessionLink;
   readonly #run: number;
   readonly #attempt: number;
-  readonly #spool: string;
+  readonly #spool: Pick<SpoolReader, 'read'> | null;
   readonly #events: ReporterEvents;
   #available = 0;
   #final = false;
@@ -36,15 +33,17 @@ export class LogSender {
   #durable = 0;
   #done: Promise<void>;
 
+  /** `spool`: null where the run has no log to send, or none that can be read. */
   constructor(
     link: SessionLink,
-    run: { run: number; attempt: number; spool: string },
+    run: { run: number; attempt: number },
+    spool: Pick<SpoolReader, 'read'> | null,
     events: ReporterEvents,
   ) {
     this.#link = link;
     this.#run = run.run;
     this.#attempt = run.attempt;
-    this.#spool = run.spool;
+    this.#spool = spool;
     this.#events = events;
     this.#done = this.#loop();
   }
@@ -102,7 +101,7 @@ export class LogSender {
       this.#durable = sent.durable;
       inOrder = sent.inOrder;
       if (sent.unreadable && inOrder) {
-        // The disk or the descriptors are at fault: a log cut short must not cost the run its record.
+        // The disk or the job is at fault: a log cut short must not cost the run its record.
         this.#unreadable = true;
         this.#available = this.#durable;
       }
@@ -115,13 +114,14 @@ export class LogSender {
     const state: Sending = { durable: from, inOrder: true, stale: null, unreadable: false };
     const goesOn = (): boolean => state.inOrder && state.stale === null && !this.#stopped;
     const underWay: Promise<void>[] = [];
-    let spool: number | null = null;
     try {
-      spool = openSync(this.#spool, 'r');
       for (let offset = from; goesOn() && offset < this.#available; ) {
         const buffer = Buffer.allocUnsafe(Math.min(frameBytes, this.#available - offset));
-        const { bytesRead } = await readAsync(spool, buffer, 0, buffer.length, offset);
-        if (bytesRead === 0) throw new Error('the spool is shorter than it was');
+        const bytesRead = (await this.#spool?.read(buffer, offset)) ?? 0;
+        if (bytesRead === 0) {
+          state.unreadable = true; // a step has shortened it
+          break;
+        }
         const end = offset + bytesRead;
         const reply = session.log(this.#run, this.#attempt, offset, buffer.subarray(0, bytesRead));
         underWay.push(reply.then((answer) => this.#answered(answer, end, state)));
@@ -132,7 +132,6 @@ export class LogSender {
       state.unreadable = true;
     }
     await Promise.all(underWay);
-    if (spool !== null) closeSync(spool);
     return state;
   }
 

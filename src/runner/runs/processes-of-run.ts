@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { cgroupMembers, killCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupPopulated, killCgroup } from '../../shared/platform/cgroup.ts';
 import {
   groupMembers,
   processesWithEnv,
@@ -61,7 +61,7 @@ export class ProcessesOfRun {
       left = true;
       signalGroup(pgid, 'SIGKILL');
     }
-    if (this.#cgroup && cgroupMembers(this.#cgroup).length > 0) {
+    if (this.#cgroup && cgroupPopulated(this.#cgroup)) {
       left = true;
       killCgroup(this.#cgroup);
     }

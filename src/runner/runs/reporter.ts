@@ -3,6 +3,7 @@ import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
 import { LogSender } from './log-sender.ts';
 import type { ReporterEvents } from './reporter-events.ts';
+import type { SpoolReader } from './spool-reader.ts';
 
 export type Reported = 'recorded' | 'stale' | 'abandoned';
 
@@ -34,13 +35,14 @@ export class Reporter {
 
   constructor(
     link: SessionLink,
-    run: { run: number; attempt: number; spool: string },
+    run: { run: number; attempt: number },
+    spool: SpoolReader | null,
     events: ReporterEvents,
   ) {
     this.#link = link;
     this.#run = run;
     this.#events = events;
-    this.#log = new LogSender(link, run, {
+    this.#log = new LogSender(link, run, spool, {
       cancel: (why) => events.cancel(why),
       stale: (why) => this.#stale(why),
     });

@@ -14,12 +14,14 @@ import {
   stoppedLate,
   unprepared,
 } from './run-outcomes.ts';
-import { sizeOf } from './size-of.ts';
+import type { SpoolReader } from './spool-reader.ts';
 import { type PortServices, WorkerPort } from './worker-port.ts';
 
 /** What a run holds on this host while it executes. */
 export interface JobRoom {
   readonly paths: JobPaths;
+  /** The file at `paths.spool`; closed by `dispose`. */
+  readonly spool: SpoolReader;
   readonly cgroup: string | null;
   readonly marker: string;
   readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
@@ -86,8 +88,8 @@ export class RunInFlight {
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
     const refusal = notAllowed(this.spec, this.#services.hostJobs);
-    if (refusal) return await this.#report(refusal, 0, this.#startReporter('', leaseSeconds));
-    const early = this.#startReporter('', leaseSeconds);
+    if (refusal) return await this.#report(refusal, 0, this.#startReporter(null, leaseSeconds));
+    const early = this.#startReporter(null, leaseSeconds);
     let room: JobRoom;
     try {
       room = await this.#services.makeRoom(this.spec, this.#abort.signal);
@@ -95,10 +97,10 @@ export class RunInFlight {
       return await this.#report(unprepared(error, this.#stop), 0, early);
     }
     early.abandon();
-    const reporter = this.#startReporter(room.paths.spool, leaseSeconds);
+    const reporter = this.#startReporter(room.spool, leaseSeconds);
     const end = await this.#runTask(room, reporter);
     await this.#letGo(end, room);
-    const logLength = end.type === 'result' ? end.result.logBytes : sizeOf(room.paths.spool);
+    const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
     await room.dispose();
@@ -140,19 +142,15 @@ export class RunInFlight {
     void this.#reporter?.beat();
   }
 
-  #startReporter(spool: string, leaseSeconds: number): Reporter {
+  #startReporter(spool: SpoolReader | null, leaseSeconds: number): Reporter {
     const { run, attempt } = this.spec;
-    const reporter = new Reporter(
-      this.#link,
-      { run, attempt, spool },
-      {
-        cancel: (why) => this.cancel('cancelled', why),
-        stale: (why) => {
-          this.#stale = true;
-          this.cancel('cancelled', `stale: ${why}`);
-        },
+    const reporter = new Reporter(this.#link, { run, attempt }, spool, {
+      cancel: (why) => this.cancel('cancelled', why),
+      stale: (why) => {
+        this.#stale = true;
+        this.cancel('cancelled', `stale: ${why}`);
       },
-    );
+    });
     reporter.startHeartbeats(leaseSeconds);
     this.#reporter = reporter;
     return reporter;

@@ -4,13 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { oneLine } from '../../shared/errors.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
-import { cgroupsIn, killCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
-import { signalProcess } from '../../shared/platform/processes.ts';
+import {
+  cgroupPopulated,
+  cgroupsIn,
+  killCgroup,
+  ownCgroup,
+  removeCgroup,
+} from '../../shared/platform/cgroup.ts';
+import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
+import { MARKER_ENV } from '../runs/processes-of-run.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
@@ -31,6 +38,7 @@ export interface Swept {
 
 const GONE_MS = 10_000;
 const TREE = /^\d+-\d+\.[0-9a-f]+$/;
+const TAKEN_PREFIX = /^\.taken\.[^.]+\./;
 const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
@@ -46,7 +54,7 @@ export async function sweep(dir: RunnerDir, trash: Trash, process: string): Prom
     const sweeper = new Sweeper(dir, trash, process);
     await sweeper.trees();
     sweeper.fifos();
-    sweeper.cgroups();
+    await sweeper.cgroups();
     return sweeper.swept;
   } finally {
     turn.release();
@@ -89,14 +97,23 @@ class Sweeper {
     }
   }
 
-  /** Empty cgroups of dead processes, made in the cgroup that this process is in too. */
-  cgroups(): void {
+  /**
+   * Cgroups of dead processes, made in the cgroup that this process is in too, with what still runs in
+   * them: a job that has removed its record is found here.
+   */
+  async cgroups(): Promise<void> {
     const parent = ownCgroup();
     const prefix = cgroupName(this.#dir.id, '');
     for (const name of parent ? cgroupsIn(parent) : []) {
       if (!parent || !name.startsWith(prefix) || this.#seats.lives(name.slice(prefix.length))) continue;
-      for (const child of cgroupsIn(path.join(parent, name))) removeCgroup(path.join(parent, name, child));
-      removeCgroup(path.join(parent, name));
+      const cgroup = path.join(parent, name);
+      const ended = await endAll(() => {
+        if (!cgroupPopulated(cgroup)) return false;
+        killCgroup(cgroup);
+        return true;
+      });
+      if (!ended) this.#lines.push(`processes in ${cgroup} withstand KILL`);
+      else removeCgroup(cgroup);
     }
   }
 
@@ -111,13 +128,18 @@ class Sweeper {
   async #tree(tree: string): Promise<void> {
     const name = path.basename(tree);
     const record = readOwner(tree);
-    if (record === null) {
+    if (record !== null && record !== 'unreadable') return await this.#owned(record, tree);
+    const fault = record === null ? 'it has no owner record' : 'its owner record cannot be read';
+    // Only its job can have done it, and that may be run by any process that lives.
+    if (this.#seats.othersThan(this.#process)) {
+      this.#lines.push(`left tree ${name}: ${fault}, and other runners live on this directory`);
+    } else if (!(await endMarked(`${this.#dir.id}/${name.replace(TAKEN_PREFIX, '')}`))) {
+      this.#lines.push(`left tree ${name}: ${fault}, and its processes withstand KILL`);
+    } else if (record === null) {
       this.#lines.push(`removed ${name} in jobs/, which has no owner record`);
       this.#put(tree);
-    } else if (record === 'unreadable') {
-      this.#lines.push(`left tree ${name}: its owner record cannot be read`);
     } else {
-      await this.#owned(record, tree);
+      this.#lines.push(`left tree ${name}: ${fault}`);
     }
   }
 
@@ -156,11 +178,28 @@ class Sweeper {
 
 async function endLeftovers(record: OwnerRecord): Promise<boolean> {
   const { cgroup } = record.identity;
-  const deadline = performance.now() + GONE_MS;
-  for (let left = leftoversOf(record); left.length > 0; left = leftoversOf(record)) {
-    if (performance.now() > deadline) return false;
+  return await endAll(() => {
+    const left = leftoversOf(record);
     if (cgroup) killCgroup(cgroup);
     for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+    return left.length > 0 || (cgroup !== null && cgroupPopulated(cgroup));
+  });
+}
+
+/** Ends the processes of a run whose record is lost: the marker in their environment still has its name. */
+async function endMarked(marker: string): Promise<boolean> {
+  return await endAll(() => {
+    const left = processesWithEnv(MARKER_ENV, marker);
+    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+    return left.length > 0;
+  });
+}
+
+/** `kill` says whether there was anything to end; it is called until there is not. */
+async function endAll(kill: () => boolean): Promise<boolean> {
+  const deadline = performance.now() + GONE_MS;
+  while (kill()) {
+    if (performance.now() > deadline) return false;
     await delay(10);
   }
   return true;

@@ -46,22 +46,62 @@ export function killCgroup(dir: string): boolean {
   }
 }
 
-/** Pids in the cgroup. Zombies stay listed by no kernel: they are not members any more. */
-export function cgroupMembers(dir: string): number[] {
-  try {
-    return readFileSync(path.join(dir, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
+/** Whether a process is in the cgroup or in any below it, which a job may have made. */
+export function cgroupPopulated(dir: string): boolean {
+  return /^populated 1$/m.test(read(dir, 'cgroup.events'));
 }
 
-/** Removes the empty cgroup; false where it is still populated. */
-export function removeCgroup(dir: string): boolean {
+/** Pids in the cgroup and those below it. Zombies stay listed by no kernel: they are not members any more. */
+export function cgroupMembers(dir: string): number[] {
+  if (!cgroupPopulated(dir)) return [];
+  const own = read(dir, 'cgroup.procs').split('\n').filter(Boolean).map(Number);
+  return [...own, ...cgroupsIn(dir).flatMap((name) => cgroupMembers(path.join(dir, name)))];
+}
+
+/**
+ * Whether a cgroup that was used is as one that was just made: nothing in it or below it, and none of
+ * what its job could have set. Lets it run where it was frozen.
+ */
+export function cgroupAsNew(dir: string): boolean {
+  if (cgroupsIn(dir).length > 0 || read(dir, 'cgroup.events') === '' || cgroupPopulated(dir)) return false;
   try {
+    if (read(dir, 'cgroup.freeze').trim() !== '0') writeFileSync(path.join(dir, 'cgroup.freeze'), '0');
+  } catch {
+    return false;
+  }
+  const unset = (name: string): boolean => read(dir, name).trim() === 'max';
+  return (
+    read(dir, 'cgroup.type').trim() === 'domain' &&
+    read(dir, 'cgroup.subtree_control').trim() === '' &&
+    unset('cgroup.max.depth') &&
+    unset('cgroup.max.descendants')
+  );
+}
+
+/** Removes the cgroup and those below it; false where one is still populated. */
+export function removeCgroup(dir: string): boolean {
+  return removeFrom(Buffer.from(dir));
+}
+
+/** As bytes: a job may name them as it likes. */
+function removeFrom(dir: Buffer): boolean {
+  try {
+    for (const entry of readdirSync(dir, { withFileTypes: true, encoding: 'buffer' })) {
+      if (entry.isDirectory()) removeFrom(Buffer.concat([dir, Buffer.from('/'), entry.name]));
+    }
     rmdirSync(dir);
     return true;
   } catch {
     return !existsSync(dir);
+  }
+}
+
+/** One of the cgroup's files; empty where it is not there. */
+function read(dir: string, file: string): string {
+  try {
+    return readFileSync(path.join(dir, file), 'latin1');
+  } catch {
+    return '';
   }
 }
 

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { lstat, open, readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
-import { oneLine } from '../../shared/errors.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
+import { makeAfresh, workspaceFault } from '../real-folder.ts';
 import { addEntries } from './entries.ts';
-import { findFiles } from './find-files.ts';
+import { type FoundFile, findFiles } from './find-files.ts';
 
 /**
  * Packs each artifact of the job and hands it to the main thread. A pattern that matches nothing is
@@ -25,14 +26,19 @@ export async function collectArtifacts(
 ): Promise<PartFailure | null> {
   let leftBytes = task.artifactLimitBytes;
   let failure: PartFailure | null = null;
+  let made = false;
   for (const artifact of task.spec.artifacts) {
     try {
+      const fault = workspaceFault(task.paths);
+      if (fault !== null) throw new Error(fault);
       const found = await findFiles(task.paths.src, artifact.paths);
       for (const note of found.notes) log.say(0, `artifact ${artifact.name}: ${note}`);
       if (found.files.length === 0) {
         log.say(0, `artifact ${artifact.name}: nothing matches ${artifact.paths.join(', ')}`);
         continue;
       }
+      if (!made) makeAfresh(task.paths.artifacts);
+      made = true;
       const packed = await packFiles(task, artifact.name, found.files, leftBytes, main.stopping);
       leftBytes -= packed.bytes;
       log.say(0, `artifact ${artifact.name}: ${found.files.length} files, ${packed.bytes} bytes packed`);
@@ -41,7 +47,7 @@ export async function collectArtifacts(
       if (main.stopped) return null;
       const code = (error as NodeJS.ErrnoException).code;
       const reason = code === 'ENOSPC' ? 'disk-full' : 'artifact';
-      failure ??= { reason, why: `artifact ${artifact.name}: ${oneLine(error)}` };
+      failure ??= { reason, why: `artifact ${artifact.name}: ${wholeLine(error)}` };
       if (reason === 'disk-full') break;
     }
   }
@@ -51,13 +57,12 @@ export async function collectArtifacts(
 async function packFiles(
   task: WorkerTask,
   name: string,
-  files: readonly string[],
+  files: readonly FoundFile[],
   limitBytes: number,
   signal: AbortSignal,
 ): Promise<{ name: string; path: string; bytes: number; sha256: string }> {
-  mkdirSync(task.paths.artifacts, { recursive: true });
   const file = path.join(task.paths.artifacts, `${name}.tar.gz`);
-  const out = await open(file, 'w');
+  const out = await open(file, 'wx');
   const archive = pack();
   const hash = createHash('sha256');
   let bytes = 0;
@@ -71,7 +76,7 @@ async function packFiles(
     },
   });
   const writing = pipeline(archive, createGzip({ level: 6 }), count, out.createWriteStream(), { signal });
-  const adding = addEntries(archive, task.paths.src, files, { lstat, readlink }).then(
+  const adding = addEntries(archive, files, { lstat, readlink }).then(
     () => archive.finalize(),
     (error: unknown) => archive.destroy(error instanceof Error ? error : new Error(String(error))),
   );

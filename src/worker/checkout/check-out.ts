@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
-import { oneLine } from '../../shared/errors.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
@@ -40,7 +40,7 @@ export async function checkOut(
       if (denied !== null) return failure(denied);
     }
   } catch (error) {
-    return failure(oneLine(error));
+    return failure(wholeLine(error));
   }
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cgroupMembers, killCgroup } from '../../shared/platform/cgroup.ts';
+import { cgroupMembers, cgroupPopulated, killCgroup } from '../../shared/platform/cgroup.ts';
 import {
   groupMembers,
   signalGroup,
@@ -74,7 +74,7 @@ export class StepProcesses {
   #killLeft(found: string[]): boolean {
     // A group of nothing but zombies still takes signals: look before believing that it lives.
     let left = signalGroup(this.#pgid, 'SIGKILL') && groupMembers(this.#pgid).length > 0;
-    if (this.#cgroup && this.#joined && cgroupMembers(this.#cgroup).length > 0) {
+    if (this.#cgroup && this.#joined && cgroupPopulated(this.#cgroup)) {
       left = true;
       killCgroup(this.#cgroup);
     }

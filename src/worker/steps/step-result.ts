@@ -30,7 +30,7 @@ export function resultOfExit(exit: StepExit, stop: Stop | null, lastError: strin
 }
 
 export function notStarted(reason: Reason, why: string): Ended {
-  return { result: 'failed', exitCode: null, signal: null, reason, detail: why.slice(0, 500) };
+  return { result: 'failed', exitCode: null, signal: null, reason, detail: why };
 }
 
 export function skipped(name: string): StepOutcome {
@@ -43,6 +43,6 @@ function failed(exit: StepExit, reason: Reason, detail: string): Ended {
     exitCode: exit.exitCode,
     signal: exit.signal,
     reason,
-    detail: detail.slice(0, 500),
+    detail,
   };
 }

@@ -1,7 +1,7 @@
-import { closeSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { closeSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { oneLine } from '../../shared/errors.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
 import { type Spawned, type StepCommand, spawnStep } from '../../shared/platform/step-process.ts';
@@ -10,6 +10,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { MainThread, Stop, StreamFds } from '../port.ts';
+import { isRealFolder, makeAfresh, workspaceFault } from '../real-folder.ts';
 import { StepProcesses } from './leftovers.ts';
 import type { SpawnerClient } from './spawner-client.ts';
 import { stepEnvironment } from './step-env.ts';
@@ -45,6 +46,8 @@ async function attempt(
   step: StepSpec,
   number: number,
 ): Promise<Ended> {
+  const fault = workspaceFault(task.paths);
+  if (fault !== null) return notStarted('spawn', fault);
   const cwd = workingDirectory(task.paths.src, step.workingDirectory);
   if (!cwd.ok) return notStarted('spawn', cwd.why);
   let script: string;
@@ -53,7 +56,7 @@ async function attempt(
   } catch (error) {
     return notStarted(
       (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
-      oneLine(error),
+      wholeLine(error),
     );
   }
   const streams = await main.streams();
@@ -130,9 +133,11 @@ function workingDirectory(
 
 function writeScript(tree: string, number: number, script: string): string {
   const folder = path.join(tree, 'steps');
-  mkdirSync(folder, { recursive: true });
+  // Made with the first step; the steps before another may have changed it.
+  if (!isRealFolder(folder)) makeAfresh(folder);
   const file = path.join(folder, `${number}.sh`);
-  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`);
+  rmSync(file, { force: true, recursive: true });
+  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
   return file;
 }
 

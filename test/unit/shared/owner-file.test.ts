@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -96,5 +97,23 @@ describe('the file', () => {
       null,
       null,
     ]);
+  });
+
+  it('goes on where its file may not be written any more', () => {
+    const owner = new OwnerFile(tree, identity);
+    const file = path.join(tree, 'owner.jsonl');
+    try {
+      execFileSync('chattr', ['+i', file], { stdio: 'ignore' });
+    } catch {
+      owner.close();
+      return; // not this file system, or not root
+    }
+    try {
+      expect(() => owner.group(process.pid)).not.toThrow();
+    } finally {
+      execFileSync('chattr', ['-i', file]);
+      owner.close();
+    }
+    expect(readOwner(tree)).toMatchObject({ groups: [] });
   });
 });

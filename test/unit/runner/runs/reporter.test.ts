@@ -3,6 +3,7 @@ import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Reporter } from '../../../../src/runner/runs/reporter.ts';
+import { SpoolReader } from '../../../../src/runner/runs/spool-reader.ts';
 import type { SessionLink } from '../../../../src/runner/slots/session-link.ts';
 import { FakeServer, PASSED } from '../../../support/fake-network.ts';
 import { Cleanup } from '../../../support/temp.ts';
@@ -25,11 +26,10 @@ beforeEach(() => {
 afterEach(() => cleanup.run());
 
 function reporter(): Reporter {
-  return new Reporter(
-    link,
-    { run: 7, attempt: 1, spool },
-    { cancel: (why) => told.push(`cancel: ${why}`), stale: (why) => told.push(`stale: ${why}`) },
-  );
+  return new Reporter(link, { run: 7, attempt: 1 }, SpoolReader.left(spool), {
+    cancel: (why) => told.push(`cancel: ${why}`),
+    stale: (why) => told.push(`stale: ${why}`),
+  });
 }
 
 /** The first `times` messages are answered by `answer`, the others as ever. */

@@ -27,6 +27,9 @@ symlinkSync('../..', path.join(root, 'dist/up'));
 symlinkSync('nowhere', path.join(root, 'dangling'));
 symlinkSync(`${root}-beside/x`, path.join(root, 'beside'));
 
+const namesOf = async (patterns: string[]): Promise<string[]> =>
+  (await findFiles(root, patterns)).files.map(({ name }) => name);
+
 test.each([
   [['dist'], ['dist/deep/y', 'dist/x']],
   [['./dist/'], ['dist/deep/y', 'dist/x']],
@@ -42,14 +45,14 @@ test.each([
   [['dangling'], ['dangling']],
   [['b\\[1\\].txt'], ['b[1].txt']],
 ])('%o matches %o', async (patterns, files) => {
-  expect((await findFiles(root, patterns)).files).toEqual(files);
+  expect(await namesOf(patterns)).toEqual(files);
 });
 
 test('a dot takes the whole workspace, without .git and without what a link leads to', async () => {
-  const found = await findFiles(root, ['.']);
-  expect(found.files).toContain('a.txt');
-  expect(found.files).toContain('.hidden/z');
-  expect(found.files.some((file) => file.startsWith('.git/') || file.startsWith('to-dist/'))).toBe(false);
+  const names = await namesOf(['.']);
+  expect(names).toContain('a.txt');
+  expect(names).toContain('.hidden/z');
+  expect(names.some((file) => file.startsWith('.git/') || file.startsWith('to-dist/'))).toBe(false);
 });
 
 test('a link out of the workspace is left out and named, one beside it with the same beginning too', async () => {

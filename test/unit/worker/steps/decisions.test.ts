@@ -4,7 +4,7 @@ import type { StepOutcome } from '../../../../src/shared/outcome.ts';
 import type { JobPaths } from '../../../../src/shared/worker-messages.ts';
 import { decidingStep, shouldRun } from '../../../../src/worker/steps/run-steps.ts';
 import { stepEnvironment } from '../../../../src/worker/steps/step-env.ts';
-import { notStarted, resultOfExit, skipped } from '../../../../src/worker/steps/step-result.ts';
+import { resultOfExit, skipped } from '../../../../src/worker/steps/step-result.ts';
 
 describe('a step runs', () => {
   test.each([
@@ -63,11 +63,6 @@ describe('how a step ended', () => {
       detail: 'w',
       exitCode: 0,
     });
-  });
-
-  test('has a detail of at most 500 characters', () => {
-    expect(notStarted('spawn', 'x'.repeat(900)).detail).toHaveLength(500);
-    expect(resultOfExit(exit(127), null, `not found ${'x'.repeat(900)}`).detail).toHaveLength(500);
   });
 });
 

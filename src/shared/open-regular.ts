@@ -1,0 +1,18 @@
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+
+/**
+ * Opens a file that a job could have put something else in place of, and gives its descriptor. Follows
+ * no link at its end and does not wait for the other end of a FIFO. Throws as `openSync` does, and
+ * where it is no regular file.
+ */
+export function openRegular(file: string, flags: number = constants.O_RDONLY, mode = 0o600): number {
+  const fd = openSync(file, flags | constants.O_NONBLOCK | constants.O_NOFOLLOW, mode);
+  try {
+    if (fstatSync(fd).isFile()) return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  closeSync(fd);
+  throw new Error(`${file} is no regular file`);
+}
