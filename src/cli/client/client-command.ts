@@ -11,9 +11,9 @@ import { locator } from './locate.ts';
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The options that every command has which speaks to a server. */
-export function addClientOptions(command: Command): Command {
+export function addClientOptions(command: Command, json = 'print JSON for programs'): Command {
   addSettings(command, 'client');
-  return command.option('--json', 'print JSON for programs');
+  return command.option('--json', json);
 }
 
 export function clientOf(options: Options, context: CliContext): ApiClient {

@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ServerProcess, startServerProcess } from '../support/server-rig.ts';
+import { Cleanup } from '../support/temp.ts';
+import { voleCommand } from '../support/vole-command.ts';
+
+const cleanup = new Cleanup();
+let root: string;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  root = cleanup.tempDir('vole-places-');
+  server = await startServerProcess();
+  cleanup.defer(() => server.remove());
+});
+afterAll(() => cleanup.run());
+
+/** One line on standard error and this exit status. */
+async function fails(args: readonly string[], code: number, text: RegExp, cwd = root): Promise<void> {
+  const result = await voleCommand(args, { cwd });
+  expect(result.stderr).toMatch(text);
+  expect(result.code).toBe(code);
+  expect(result.stderr.trim().split('\n')).toHaveLength(1);
+}
+
+describe('which server, and as whom', () => {
+  it('a token that is given and wrong is refused, though reading needs none', async () => {
+    const file = path.join(root, 'token');
+    writeFileSync(file, 'wrong\n');
+    const open = await voleCommand(['runs', '--url', server.httpUrl], { cwd: root });
+    expect(open.code).toBe(0);
+    await fails(['runs', '--url', server.httpUrl, '--token-file', file], 77, /token is missing or wrong/);
+  });
+});
