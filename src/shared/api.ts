@@ -181,6 +181,11 @@ export const keyAddedSchema = z.object({
 });
 export const removedSchema = z.object({ removed: z.number().int() });
 
+export const repositoryRemovedSchema = removedSchema.extend({
+  /** How many secrets went with it. */
+  secrets: z.number().int().default(0),
+});
+
 export const secretListSchema = z.object({
   secrets: z.array(z.object({ name: z.string(), updatedAtMs: z.number() })),
 });

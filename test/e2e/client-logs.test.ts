@@ -67,6 +67,20 @@ describe('vole logs and vole submit with a runner', () => {
     }
   });
 
+  it('vole why says that a runner pauses, and not that none is connected', async () => {
+    await rig.repository('team/app', { job: { steps: ['true'] } });
+    rig.runner(['--min-free', '100%']);
+    const [run = 0] = await rig.submit('team/app');
+    await until('the slot is connected', async () => (await rig.machines()).length > 0);
+    const paused = await rig.runIs(run, (now) => now.wait?.reasons[0]?.code === 'paused');
+    expect(paused).toMatchObject({ state: 'queued', wait: { place: null } });
+    const why = vole(['why', String(run)]);
+    await why.ended;
+    expect(why.stdout).toMatch(
+      /is queued\n  the runners that fit are connected and pause: .*--min-free.*\n$/,
+    );
+  });
+
   it('-f loses no line though the server is killed and started again on another port', async () => {
     const gate = path.join(rig.root, 'gate');
     mkdirSync(gate);

@@ -32,4 +32,22 @@ describe('which server, and as whom', () => {
     expect(open.code).toBe(0);
     await fails(['runs', '--url', server.httpUrl, '--token-file', file], 77, /token is missing or wrong/);
   });
+
+  it('a data directory that is not there is named', async () => {
+    const none = path.join(root, 'none');
+    for (const args of [['runs'], ['logs', '1'], ['why', '1']])
+      await fails([...args, '--data', none], 66, /^vole: there is no data directory \/.*none: /);
+  });
+
+  it('a repository that is removed takes its secrets with it, and says so', async () => {
+    const at = ['--data', server.dataDir];
+    const ok = async (args: readonly string[], input = '') => {
+      const { code, stdout } = await voleCommand([...args, ...at], { input });
+      expect(code).toBe(0);
+      return stdout;
+    };
+    await ok(['repo', 'add', 'team/gone', root, '--max-jobs', '1']);
+    await ok(['secret', 'set', 'team/gone', 'TOKEN'], 'x');
+    expect(await ok(['repo', 'rm', 'team/gone'])).toBe('removed team/gone, with 1 secret\n');
+  });
 });

@@ -59,6 +59,7 @@ export function aSession(change: Partial<Session> = {}): Session {
     memoryBytes: 8 * 1024 ** 3,
     since: 1_000,
     run: null,
+    silentSince: null,
     ...change,
   };
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { VoleError } from '../../shared/errors.ts';
@@ -17,7 +18,13 @@ export function addClientOptions(command: Command, json = 'print JSON for progra
 }
 
 export function clientOf(options: Options, context: CliContext): ApiClient {
-  return new ApiClient(locator(readSettings('client', options, context)));
+  const settings = readSettings('client', options, context);
+  const { url, data } = settings;
+  if (url === null && data !== null && !existsSync(data)) {
+    const what = 'give the one that `vole server` was started with';
+    throw new VoleError('not-found', `there is no data directory ${data}: ${what}`);
+  }
+  return new ApiClient(locator(settings));
 }
 
 /**

@@ -63,9 +63,9 @@ export class RunnerSession {
     const hello = this.#hello;
     if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
     if (message.type === 'lease') {
-      this.#isLeasing = true;
+      this.#setLeasing(true);
       const leased = await this.#lease(message, hello).finally(() => {
-        this.#isLeasing = false;
+        this.#setLeasing(false);
       });
       this.#mayHaveRun = leased.reply.type === 'job';
       return leased;
@@ -204,6 +204,11 @@ export class RunnerSession {
     const detail = `the job is described in ${length} bytes, and a message has at most ${limits.lineBytes}`;
     await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
     return then({ type: 'idle' });
+  }
+
+  #setLeasing(isLeasing: boolean): void {
+    this.#isLeasing = isLeasing;
+    this.#services.registry.setAsking(this.#id, isLeasing);
   }
 
   async #hasKey(): Promise<boolean> {

@@ -231,6 +231,7 @@ export interface WaitReason {
       | 'cpus'
       | 'memory'
       | 'no-runner'
+      | 'paused'
       | 'received'
       | 'next';
     text: string;

@@ -28,7 +28,11 @@ export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail
   const siblings = await parts.store.runs.list({ pipeline: run.pipeline, limit: SIBLINGS });
   const waits = run.state === 'queued' || run.state === 'received';
   const wait = waits ? await parts.store.runs.why(run.id) : null;
-  return runDetailView(run, siblings, wait && explainWait(wait, run, parts.presence.sessions()));
+  return runDetailView(
+    run,
+    siblings,
+    wait && explainWait(wait, run, parts.presence.sessions(), parts.clock.now()),
+  );
 }
 
 export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPipeline> {
