@@ -20,7 +20,7 @@ export function logsCommand(context: CliContext): Command {
     .option('--stamps', 'seconds since the start and the step before each line')
     .option('--raw', 'the records as the server has them: milliseconds, step, stream, text');
   withExamples(addClientOptions(command, 'one JSON object a line: ms, step, stream, text, continues'), [
-    { command: 'vole logs 12 --data /var/lib/vole', what: 'the log of run 12' },
+    { command: 'vole logs 12 --data /var/lib/vole-server', what: 'the log of run 12' },
     { command: 'vole logs 12 -f --stamps', what: 'follow it' },
   ]);
   return command.action(async (text: string, options: Options) => {

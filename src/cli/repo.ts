@@ -29,7 +29,7 @@ function addRepo(context: CliContext): Command {
     .option('--max-jobs <N|none>', MAX_JOBS);
   withExamples(addClientOptions(command), [
     {
-      command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole',
+      command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole-server',
       what: 'register it',
     },
     {
@@ -52,7 +52,7 @@ function addRepo(context: CliContext): Command {
 function listRepos(context: CliContext): Command {
   const command = new Command('ls').description('list the repositories');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo ls --data /var/lib/vole', what: 'list them' },
+    { command: 'vole repo ls --data /var/lib/vole-server', what: 'list them' },
   ]);
   return command.action(async (options: Options) => {
     const repositories = await withAdmin(options, context, (admin) => admin.repositories());
@@ -73,7 +73,10 @@ function setRepo(context: CliContext): Command {
     .option('--max-jobs <N|none>', MAX_JOBS)
     .option('--clone-url <url>', 'where git clones it from');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo set team/app --max-jobs none --data /var/lib/vole', what: 'take the cap away' },
+    {
+      command: 'vole repo set team/app --max-jobs none --data /var/lib/vole-server',
+      what: 'take the cap away',
+    },
   ]);
   return command.action(async (name: string, options: Options) => {
     const cap = maxJobs(options);
@@ -98,7 +101,7 @@ function removeRepo(context: CliContext): Command {
     .description('remove a repository that has no unfinished runs, and its secrets with it')
     .argument('<owner/name>');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo rm team/app --data /var/lib/vole', what: 'remove it' },
+    { command: 'vole repo rm team/app --data /var/lib/vole-server', what: 'remove it' },
   ]);
   return command.action(async (name: string, options: Options) => {
     const repositoryName = argument('repository', repositoryNameSchema, name);

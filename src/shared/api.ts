@@ -112,6 +112,8 @@ export const cancelBodySchema = z.object({ why: z.string().min(1).max(200).optio
 export const cancelledSchema = z.object({
   /** `cancelling`: its runner learns it with the next heartbeat; a final state: it had ended before. */
   state: z.enum(['cancelling', ...RUN_STATES]),
+  /** It had ended before it was asked for. */
+  ended: z.boolean().default(false),
 });
 
 export const pipelineSchema = z.object({

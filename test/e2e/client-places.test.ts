@@ -50,4 +50,18 @@ describe('which server, and as whom', () => {
     await ok(['secret', 'set', 'team/gone', 'TOKEN'], 'x');
     expect(await ok(['repo', 'rm', 'team/gone'])).toBe('removed team/gone, with 1 secret\n');
   });
+
+  it('a token file that is not there is 66, as any file', async () => {
+    const none = path.join(root, 'no-token');
+    await fails(['runs', '--url', server.httpUrl, '--token-file', none], 66, /cannot read --token-file/);
+  });
+
+  it('a wrong option is complained of before a server is looked for', async () => {
+    await fails(['runs', '--limit', 'abc'], 2, /--limit: 'abc' is not allowed/);
+  });
+
+  it('a key file that is none is called that', async () => {
+    const args = ['key', 'add', 'b2', '/etc/passwd', '--data', server.dataDir];
+    await fails(args, 2, /^vole: \/etc\/passwd: this is no public key of a known type/);
+  });
 });

@@ -7,6 +7,7 @@ import {
   submitBodySchema,
 } from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { isFinal } from '../../shared/outcome.ts';
 import { explainWait } from '../queue/explain-wait.ts';
 import type { Run } from '../store/store.ts';
 import { jsonBody } from './body.ts';
@@ -60,9 +61,10 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
   app.post('/api/runs/:id/cancel', async (context) => {
     const id = idParam(context.req.param('id'), 'run');
     const body = await jsonBody(context, cancelBodySchema);
+    const before = await parts.store.runs.get(id);
     const state = await parts.store.runs.cancel(id, body.why ?? 'cancelled by an administrator');
     if (state === 'not-found') throw new VoleError('not-found', `no run ${id}`);
-    return context.json({ state });
+    return context.json({ state, ended: before !== null && isFinal(before.state) });
   });
 
   app.post('/api/pipelines', async (context) => {
