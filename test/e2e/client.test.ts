@@ -341,7 +341,7 @@ describe('reaching the server', () => {
   it('fails with 69 and one line where nobody is there', async () => {
     for (const args of [
       ['runs', '--url', 'http://127.0.0.1:1'],
-      ['runs', '--data', path.join(root, 'nowhere')],
+      ['runs', '--data', root],
     ]) {
       const { code, stderr } = await voleCommand(args);
       expect(code).toBe(69);
