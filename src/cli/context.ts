@@ -1,3 +1,4 @@
+import { ERRORS, oneLine, VoleError } from '../shared/errors.ts';
 import type { Environment } from '../shared/settings/resolve.ts';
 import { readText } from './read-text.ts';
 
@@ -32,7 +33,9 @@ export interface CliContext {
 export function processContext(): CliContext {
   const context: CliContext = {
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return workingFolder();
+    },
     interactive: process.stdout.isTTY ?? false,
     get columns() {
       return process.stdout.columns || 80;
@@ -53,11 +56,27 @@ export function processContext(): CliContext {
   };
   // 141 is what a shell reports of a program that SIGPIPE ended; Node ignores the signal itself.
   let closed = false;
-  process.stdout.on('error', () => {
-    if (context.onClosedOutput === 'end') process.exit(141);
-    if (typeof context.onClosedOutput === 'function' && !closed) context.onClosedOutput();
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    const { onClosedOutput } = context;
+    if (onClosedOutput === 'ignore' || closed) return;
     closed = true;
+    // Any other fault, such as a full disk, is not the reader's doing, and is said.
+    const isReaderGone = error.code === 'EPIPE';
+    if (!isReaderGone) context.stderr(`vole: cannot write standard output: ${oneLine(error)}\n`);
+    if (onClosedOutput !== 'end') return onClosedOutput();
+    const { exit } = ERRORS[error.code === 'ENOSPC' ? 'disk-full' : 'io-error'];
+    process.exit(isReaderGone ? 141 : exit);
   });
   process.stderr.on('error', () => {});
   return context;
+}
+
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new VoleError('io-error', 'the working directory is not there any more: change to another one', {
+      cause: error,
+    });
+  }
 }

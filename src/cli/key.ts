@@ -25,7 +25,10 @@ function addKeyCommand(context: CliContext): Command {
     .argument('<file>', 'the public key, such as id_ed25519.pub; `-` reads standard input');
   withExamples(addClientOptions(command), [
     { command: 'ssh-keygen -t ed25519 -N "" -f runner-key', what: 'make a key for a host' },
-    { command: 'vole key add build1 runner-key.pub --data /var/lib/vole', what: 'let it connect as build1' },
+    {
+      command: 'vole key add build1 runner-key.pub --data /var/lib/vole-server',
+      what: 'let it connect as build1',
+    },
   ]);
   return command.action(async (name: string, file: string, options: Options) => {
     const account = argument('account', accountNameSchema, name);
@@ -68,7 +71,7 @@ async function readPublicKey(file: string): Promise<string> {
 function listKeys(context: CliContext): Command {
   const command = new Command('ls').description('list the keys');
   withExamples(addClientOptions(command), [
-    { command: 'vole key ls --data /var/lib/vole', what: 'list them' },
+    { command: 'vole key ls --data /var/lib/vole-server', what: 'list them' },
   ]);
   return command.action(async (options: Options) => {
     const keys = await withAdmin(options, context, (admin) => admin.keys());
@@ -90,7 +93,10 @@ function removeKey(context: CliContext): Command {
     .argument('[fingerprint]', 'SHA256:..., as `vole key ls` prints it')
     .option('--all', 'every key of the account');
   withExamples(addClientOptions(command), [
-    { command: 'vole key rm build1 --all --data /var/lib/vole', what: 'nobody connects as build1 any more' },
+    {
+      command: 'vole key rm build1 --all --data /var/lib/vole-server',
+      what: 'nobody connects as build1 any more',
+    },
   ]);
   return command.action(async (name: string, fingerprint: string | undefined, options: Options) => {
     if ((fingerprint === undefined) !== Boolean(options['all']))

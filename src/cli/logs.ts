@@ -15,12 +15,12 @@ export function logsCommand(context: CliContext): Command {
     .description("print a run's log")
     .argument('<run>')
     .option('-f, --follow', 'go on until the run has ended, over restarts of the server too')
-    .option('--step <n>', 'only of this step, from 1')
+    .option('--step <n>', 'only of this step, from 1; 0 is what vole did before the first and after the last')
     .option('--attempt <n>', 'of this attempt; the latest by default')
     .option('--stamps', 'seconds since the start and the step before each line')
     .option('--raw', 'the records as the server has them: milliseconds, step, stream, text');
-  withExamples(addClientOptions(command), [
-    { command: 'vole logs 12 --data /var/lib/vole', what: 'the log of run 12' },
+  withExamples(addClientOptions(command, 'one JSON object a line: ms, step, stream, text, continues'), [
+    { command: 'vole logs 12 --data /var/lib/vole-server', what: 'the log of run 12' },
     { command: 'vole logs 12 -f --stamps', what: 'follow it' },
   ]);
   return command.action(async (text: string, options: Options) => {
@@ -29,15 +29,34 @@ export function logsCommand(context: CliContext): Command {
     const print: PrintOptions = {
       step: count('--step', options['step']),
       stamps: Boolean(options['stamps']),
-      // JSON would only wrap what is one record a line already
-      raw: Boolean(options['raw']) || Boolean(options['json']),
+      raw: Boolean(options['raw']),
+      json: Boolean(options['json']),
       prefix: '',
       terminal: context.interactive,
     };
+    if (print.raw && print.json) throw new VoleError('usage', 'give --raw or --json, not both');
     const client = clientOf(options, context);
+    await checkThere(client, id, attempt, print.step);
     if (options['follow']) await follow(client, id, attempt, print, context);
     else await printOnce(client, id, attempt, print, context);
   });
+}
+
+/** An attempt that may still come is waited for by `--follow` alone, and a step is known once its attempt ended. */
+async function checkThere(
+  client: ApiClient,
+  id: number,
+  attempt: number | null,
+  step: number | null,
+): Promise<void> {
+  if (attempt === null && step === null) return;
+  const run = await client.get(`/api/runs/${id}`, runDetailSchema);
+  if (attempt !== null && attempt > run.attempt && isFinal(run.state))
+    throw new VoleError('not-found', `run ${id} has no attempt ${attempt}: it had ${run.attempt}`);
+  const { length } = run.steps;
+  const ofLatest = attempt === null || attempt === run.attempt;
+  if (ofLatest && step !== null && length > 0 && step > length)
+    throw new VoleError('not-found', `run ${id} has no step ${step}: it has ${length}`);
 }
 
 async function printOnce(

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import type { ApiRepository } from '../shared/api.ts';
 import { cloneUrlSchema, repositoryNameSchema } from '../shared/api-names.ts';
+import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
 import { addClientOptions, argument, type Options, printJson, withAdmin } from './client/client-command.ts';
 import { table } from './client/table.ts';
@@ -28,7 +29,7 @@ function addRepo(context: CliContext): Command {
     .option('--max-jobs <N|none>', MAX_JOBS);
   withExamples(addClientOptions(command), [
     {
-      command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole',
+      command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole-server',
       what: 'register it',
     },
     {
@@ -51,7 +52,7 @@ function addRepo(context: CliContext): Command {
 function listRepos(context: CliContext): Command {
   const command = new Command('ls').description('list the repositories');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo ls --data /var/lib/vole', what: 'list them' },
+    { command: 'vole repo ls --data /var/lib/vole-server', what: 'list them' },
   ]);
   return command.action(async (options: Options) => {
     const repositories = await withAdmin(options, context, (admin) => admin.repositories());
@@ -72,7 +73,10 @@ function setRepo(context: CliContext): Command {
     .option('--max-jobs <N|none>', MAX_JOBS)
     .option('--clone-url <url>', 'where git clones it from');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo set team/app --max-jobs none --data /var/lib/vole', what: 'take the cap away' },
+    {
+      command: 'vole repo set team/app --max-jobs none --data /var/lib/vole-server',
+      what: 'take the cap away',
+    },
   ]);
   return command.action(async (name: string, options: Options) => {
     const cap = maxJobs(options);
@@ -94,16 +98,17 @@ function setRepo(context: CliContext): Command {
 
 function removeRepo(context: CliContext): Command {
   const command = new Command('rm')
-    .description('remove a repository that has no unfinished runs')
+    .description('remove a repository that has no unfinished runs, and its secrets with it')
     .argument('<owner/name>');
   withExamples(addClientOptions(command), [
-    { command: 'vole repo rm team/app --data /var/lib/vole', what: 'remove it' },
+    { command: 'vole repo rm team/app --data /var/lib/vole-server', what: 'remove it' },
   ]);
   return command.action(async (name: string, options: Options) => {
     const repositoryName = argument('repository', repositoryNameSchema, name);
-    await withAdmin(options, context, (admin) => admin.removeRepository(repositoryName));
-    if (options['json']) return printJson(context, { removed: 1 });
-    context.stdout(`removed ${repositoryName}\n`);
+    const secrets = await withAdmin(options, context, (admin) => admin.removeRepository(repositoryName));
+    if (options['json']) return printJson(context, { removed: 1, secrets });
+    const also = secrets > 0 ? `, with ${counted(secrets, 'secret')}` : '';
+    context.stdout(`removed ${repositoryName}${also}\n`);
   });
 }
 
@@ -125,5 +130,5 @@ function maxJobs(options: Options): number | null | undefined {
 }
 
 function capText(repository: ApiRepository): string {
-  return repository.maxJobs === null ? 'no cap' : `at most ${repository.maxJobs} runs at once`;
+  return repository.maxJobs === null ? 'no cap' : `at most ${counted(repository.maxJobs, 'run')} at once`;
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { counted } from '../shared/counted.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { addSettings, readSettings } from './settings-options.ts';
@@ -32,7 +33,7 @@ export function runnerCommand(context: CliContext): Command {
     try {
       const end = await runner.run(() =>
         context.stdout(
-          `vole runner ready: ${settings.jobs} slots, server ${settings.server}, dir ${settings.dir}\n`,
+          `vole runner ready: ${counted(settings.jobs, 'slot')}, server ${settings.server}, dir ${settings.dir}\n`,
         ),
       );
       if (end.error) context.stderr(`vole: ${end.error}\n`);

@@ -19,12 +19,13 @@ export function runsCommand(context: CliContext): Command {
     .option('--limit <n>', 'how many (1 to 1000, default 20)')
     .option('--before <run>', 'only runs older than this one');
   withExamples(addClientOptions(command), [
-    { command: 'vole runs --data /var/lib/vole', what: 'the latest runs' },
+    { command: 'vole runs --data /var/lib/vole-server', what: 'the latest runs' },
     { command: 'vole runs --state queued,running --json', what: 'what is going on, for a program' },
   ]);
   return command.action(async (options: Options) => {
+    const query = queryOf(options);
     const client = clientOf(options, context);
-    const reply = await client.get(`/api/runs?${queryOf(options).toString()}`, runListSchema);
+    const reply = await client.get(`/api/runs?${query.toString()}`, runListSchema);
     if (options['json']) return printJson(context, reply);
     context.stdout(runsTable(reply.runs, Date.now()));
   });

@@ -23,10 +23,13 @@ function setSecret(context: CliContext): Command {
     .argument('<name>', 'as the variable in the steps: letters, digits and `_`');
   withExamples(addClientOptions(command), [
     {
-      command: 'vole secret set team/app DEPLOY_TOKEN --data /var/lib/vole < token.txt',
+      command: 'vole secret set team/app DEPLOY_TOKEN --data /var/lib/vole-server < token.txt',
       what: 'from a file',
     },
-    { command: 'vole secret set team/app DEPLOY_TOKEN --data /var/lib/vole', what: 'typed, without echo' },
+    {
+      command: 'vole secret set team/app DEPLOY_TOKEN --data /var/lib/vole-server',
+      what: 'typed, without echo',
+    },
   ]);
   return command.action(async (repositoryText: string, nameText: string, options: Options) => {
     const repository = argument('repository', repositoryNameSchema, repositoryText);
@@ -46,7 +49,7 @@ function listSecrets(context: CliContext): Command {
     .description('list the names of secrets; their values are never shown')
     .argument('<owner/name>');
   withExamples(addClientOptions(command), [
-    { command: 'vole secret ls team/app --data /var/lib/vole', what: 'list them' },
+    { command: 'vole secret ls team/app --data /var/lib/vole-server', what: 'list them' },
   ]);
   return command.action(async (repositoryText: string, options: Options) => {
     const repository = argument('repository', repositoryNameSchema, repositoryText);
@@ -63,7 +66,7 @@ function removeSecret(context: CliContext): Command {
     .argument('<owner/name>')
     .argument('<name>');
   withExamples(addClientOptions(command), [
-    { command: 'vole secret rm team/app DEPLOY_TOKEN --data /var/lib/vole', what: 'remove it' },
+    { command: 'vole secret rm team/app DEPLOY_TOKEN --data /var/lib/vole-server', what: 'remove it' },
   ]);
   return command.action(async (repositoryText: string, nameText: string, options: Options) => {
     const repository = argument('repository', repositoryNameSchema, repositoryText);

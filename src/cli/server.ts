@@ -9,9 +9,9 @@ export function serverCommand(context: CliContext): Command {
   const command = new Command('server').description('serve runners over SSH and people over HTTP');
   addSettings(command, 'server');
   withExamples(command, [
-    { command: 'vole server --data /var/lib/vole', what: 'on loopback, HTTP 8080 and SSH 2222' },
+    { command: 'vole server --data /var/lib/vole-server', what: 'on loopback, HTTP 8080 and SSH 2222' },
     {
-      command: 'vole server --data /var/lib/vole --ssh 0.0.0.0:2222',
+      command: 'vole server --data /var/lib/vole-server --ssh 0.0.0.0:2222',
       what: 'runners of other hosts connect; the pages stay on this one',
     },
   ]);

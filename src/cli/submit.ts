@@ -19,7 +19,10 @@ export function submitCommand(context: CliContext): Command {
     .option('--ref <ref>', 'branch, tag, full ref or commit; the default branch by default')
     .option('--wait', 'follow the runs to their end; exit with 1 where one did not pass');
   withExamples(addClientOptions(command), [
-    { command: 'vole submit team/app --ref v1.2 --data /var/lib/vole', what: 'queue what the tag holds' },
+    {
+      command: 'vole submit team/app --ref v1.2 --data /var/lib/vole-server',
+      what: 'queue what the tag holds',
+    },
     { command: 'vole submit team/app test --wait', what: 'run one job and see how it goes' },
   ]);
   return command.action(async (name: string, jobs: string[], options: Options) => {

@@ -10,7 +10,7 @@ import { withExamples } from './help.ts';
 export function whyCommand(context: CliContext): Command {
   const command = new Command('why').description('say why a run waits, or how it ended').argument('<run>');
   withExamples(addClientOptions(command), [
-    { command: 'vole why 12 --data /var/lib/vole', what: 'why run 12 is not running' },
+    { command: 'vole why 12 --data /var/lib/vole-server', what: 'why run 12 is not running' },
   ]);
   return command.action(async (text: string, options: Options) => {
     const id = runId(text);

@@ -31,16 +31,17 @@ export async function setRepository(
   return knownRepository(store, name);
 }
 
-/** Gives what it was. */
+/** Gives what it was, and how many secrets went with it. */
 export async function removeRepository(
-  store: Pick<Store, 'repositories'>,
+  store: Pick<Store, 'repositories' | 'secrets'>,
   name: string,
-): Promise<Repository> {
+): Promise<{ repository: Repository; secrets: number }> {
   const repository = await knownRepository(store, name);
+  const secrets = (await store.secrets.names(name)).length;
   const removed = await store.repositories.remove(name);
   switch (removed) {
     case 'removed':
-      return repository;
+      return { repository, secrets };
     case 'not-found':
       throw noRepository(name);
     case 'has-runs':

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ServerFile } from '../shared/api.ts';
 import { oneLine, VoleError } from '../shared/errors.ts';
+import { makeFolder } from '../shared/platform/make-folder.ts';
 
 /** The files of a server's data directory that no other part owns. */
 export class DataDir {
@@ -49,10 +50,8 @@ const formatSchema = z.object({ version: z.number().int(), server: z.string().re
 /** Makes the directory, 0700, and what is in it before anything else. One that exists keeps its mode. */
 export async function makeDataDir(dir: DataDir): Promise<void> {
   await io(`cannot make the data directory ${dir.root}`, async () => {
-    const made = await mkdir(dir.root, { recursive: true, mode: 0o700 });
-    if (made !== undefined) await chmod(dir.root, 0o700);
-    for (const folder of [dir.locks, dir.logs, dir.artifacts, dir.mirrors])
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (makeFolder(dir.root, 0o700)) await chmod(dir.root, 0o700);
+    for (const folder of [dir.locks, dir.logs, dir.artifacts, dir.mirrors]) makeFolder(folder, 0o700);
   });
 }
 

@@ -100,6 +100,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     hostKeyFile: dir.hostKey,
     store,
     queue,
+    events,
     logs,
     artifacts,
     serverId,

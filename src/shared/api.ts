@@ -112,6 +112,8 @@ export const cancelBodySchema = z.object({ why: z.string().min(1).max(200).optio
 export const cancelledSchema = z.object({
   /** `cancelling`: its runner learns it with the next heartbeat; a final state: it had ended before. */
   state: z.enum(['cancelling', ...RUN_STATES]),
+  /** It had ended before it was asked for. */
+  ended: z.boolean().default(false),
 });
 
 export const pipelineSchema = z.object({
@@ -180,6 +182,11 @@ export const keyAddedSchema = z.object({
   added: z.boolean(),
 });
 export const removedSchema = z.object({ removed: z.number().int() });
+
+export const repositoryRemovedSchema = removedSchema.extend({
+  /** How many secrets went with it. */
+  secrets: z.number().int().default(0),
+});
 
 export const secretListSchema = z.object({
   secrets: z.array(z.object({ name: z.string(), updatedAtMs: z.number() })),

@@ -32,13 +32,13 @@ export function parsePublicKey(text: string): ParsedPublicKey {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const [line, second] = lines;
   if (line === undefined) return fault('there is no key in it');
-  if (second !== undefined) return fault('there is more than one key in it');
   const [type = '', encoded = ''] = line.trim().split(/[ \t]+/);
   const fields = Object.hasOwn(FIELDS, type) ? FIELDS[type] : undefined;
   if (fields === undefined) {
     const known = Object.keys(FIELDS).join(', ');
     return fault(`this is no public key of a known type (${known}) in OpenSSH's format`);
   }
+  if (second !== undefined) return fault('there is more than one line in it: give the .pub file of one key');
   const blob = Buffer.from(encoded, 'base64');
   if (blob.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, ''))
     return fault('the key is damaged: it is no base64');

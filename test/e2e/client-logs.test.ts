@@ -37,6 +37,50 @@ describe('vole logs and vole submit with a runner', () => {
     expect(bad.stdout).toMatch(/failed +bad/);
   });
 
+  it('--json is an object a line, and a step or attempt that is not there ends with 66', async () => {
+    await rig.repository('team/app', { job: { steps: ['echo one', 'echo two'] } });
+    rig.runner();
+    const [run = 0] = await rig.submit('team/app');
+    await rig.ended(run);
+    const logs = vole(['logs', String(run), '--step', '2', '--json']);
+    expect((await logs.ended).code).toBe(0);
+    const records = logs.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(records).toContainEqual({
+      ms: expect.any(Number),
+      step: 2,
+      stream: 'o',
+      text: 'two',
+      continues: false,
+    });
+    for (const args of [
+      ['--step', '9'],
+      ['--attempt', '9'],
+      ['--attempt', '9', '-f'],
+    ]) {
+      const none = vole(['logs', String(run), ...args]);
+      expect((await none.ended).code).toBe(66);
+      expect(none.stderr).toMatch(/^vole: run \d+ has no (?:step|attempt) 9: it (?:has 2|had 1)\n$/);
+      expect(none.stdout).toBe('');
+    }
+  });
+
+  it('vole why says that a runner pauses, and not that none is connected', async () => {
+    await rig.repository('team/app', { job: { steps: ['true'] } });
+    rig.runner(['--min-free', '100%']);
+    const [run = 0] = await rig.submit('team/app');
+    await until('the slot is connected', async () => (await rig.machines()).length > 0);
+    const paused = await rig.runIs(run, (now) => now.wait?.reasons[0]?.code === 'paused');
+    expect(paused).toMatchObject({ state: 'queued', wait: { place: null } });
+    const why = vole(['why', String(run)]);
+    await why.ended;
+    expect(why.stdout).toMatch(
+      /is queued\n  the runners that fit are connected and pause: .*--min-free.*\n$/,
+    );
+  });
+
   it('-f loses no line though the server is killed and started again on another port', async () => {
     const gate = path.join(rig.root, 'gate');
     mkdirSync(gate);

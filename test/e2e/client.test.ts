@@ -81,7 +81,7 @@ describe('vole server', () => {
 
   it('keeps its files to itself', () => {
     expect(statSync(server.dataDir).mode & 0o777).toBe(0o700);
-    for (const file of ['server.json', 'admin-token'])
+    for (const file of ['server.json', 'admin-token', 'vole.sqlite', 'vole.sqlite-wal'])
       expect(statSync(path.join(server.dataDir, file)).mode & 0o777).toBe(0o600);
   });
 
@@ -282,7 +282,7 @@ describe('vole submit, runs, why, logs and cancel', () => {
       `run ${lint}: cancelled\n`,
     );
     expect(await ok(['why', lint])).toContain('no longer needed');
-    expect(await ok(['cancel', lint])).toBe(`run ${lint}: cancelled\n`);
+    expect(await ok(['cancel', lint])).toBe(`run ${lint}: had been cancelled before\n`);
     const followed = await vole(['logs', lint, '-f']);
     expect(followed.code).toBe(0);
     expect(followed.stderr).toContain('cancelled');
@@ -341,7 +341,7 @@ describe('reaching the server', () => {
   it('fails with 69 and one line where nobody is there', async () => {
     for (const args of [
       ['runs', '--url', 'http://127.0.0.1:1'],
-      ['runs', '--data', path.join(root, 'nowhere')],
+      ['runs', '--data', root],
     ]) {
       const { code, stderr } = await voleCommand(args);
       expect(code).toBe(69);

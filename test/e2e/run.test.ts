@@ -118,6 +118,25 @@ describe('vole run in a git checkout', () => {
 });
 
 describe('vole run where there is no commit', () => {
+  it('says that git ignores the workflow, which it would not commit', async () => {
+    workflow({ here: 'true' });
+    write('.gitignore', '*\n');
+    const { code, err } = await run();
+    expect(code).toBe(66);
+    expect(err).toMatch(/^vole: no .vole.yml to run in .*app: git ignores the one in the folder; .*\n$/);
+  });
+
+  it('does not call the hooks that a person has for commits', async () => {
+    workflow({ here: 'true' });
+    const hooks = path.join(root, 'hooks');
+    mkdirSync(hooks);
+    writeFileSync(path.join(hooks, 'prepare-commit-msg'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const home = path.join(root, 'home');
+    mkdirSync(home);
+    writeFileSync(path.join(home, '.gitconfig'), `[core]\n\thooksPath = ${hooks}\n`);
+    expect((await run([], { HOME: home })).code).toBe(0);
+  });
+
   it.each(['a plain folder', 'an unborn repository'])(
     'runs the files of %s and writes nothing there',
     async (kind) => {

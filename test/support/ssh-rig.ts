@@ -41,9 +41,11 @@ export class SshRig {
   waiting = 0;
   readonly #cleanup: Cleanup;
   readonly #queue: LeaseQueue;
+  readonly #events: RunEventHub;
   #endpoint: SshEndpoint | null = null;
 
-  private constructor(cleanup: Cleanup, dir: string, store: Store, queue: LeaseQueue) {
+  private constructor(cleanup: Cleanup, dir: string, store: Store, queue: LeaseQueue, events: RunEventHub) {
+    this.#events = events;
     this.#cleanup = cleanup;
     this.dir = dir;
     this.store = store;
@@ -58,7 +60,7 @@ export class SshRig {
     const store = await openSqliteStore(path.join(dir, 'vole.sqlite'), events);
     const secretsFor = async () => ({});
     const queue = await openLeaseQueue({ runs: store.runs, events, leaseMs, maxCommands: 2, secretsFor });
-    const rig = new SshRig(cleanup, dir, store, queue);
+    const rig = new SshRig(cleanup, dir, store, queue, events);
     await store.repositories.add({ name: 'team/app', cloneUrl: '/nowhere', maxJobs: null });
     await rig.know(rig.key.publicKey, 'build1');
     cleanup.defer(async () => {
@@ -103,6 +105,7 @@ export class SshRig {
           return await this.#queue.lease(request).finally(() => this.waiting--);
         },
       },
+      events: this.#events,
       logs: this.logs,
       artifacts: this.artifacts,
       serverId: '0123abcd',

@@ -132,6 +132,7 @@ export class StoreRig {
     this.file = path.join(dir, 'vole.db');
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
+      keysRemoved: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

@@ -59,6 +59,7 @@ export function aSession(change: Partial<Session> = {}): Session {
     memoryBytes: 8 * 1024 ** 3,
     since: 1_000,
     run: null,
+    silentSince: null,
     ...change,
   };
 }
@@ -146,6 +147,7 @@ export class Parts {
         set: async (name: string) => find(name) !== undefined,
         remove: async (name: string) => (find(name) ? 'removed' : 'not-found'),
       },
+      secrets: { names: async () => [] },
       runs: {
         get: async (id: number) => this.runs.find((run) => run.id === id) ?? null,
         list: async (filter: { limit: number; pipeline?: number }) =>

@@ -5,7 +5,8 @@ export interface Admin {
   repositories(): Promise<ApiRepository[]>;
   addRepository(body: AddRepositoryBody): Promise<ApiRepository>;
   setRepository(name: string, body: SetRepositoryBody): Promise<ApiRepository>;
-  removeRepository(name: string): Promise<void>;
+  /** How many secrets went with it. */
+  removeRepository(name: string): Promise<number>;
   keys(): Promise<ApiKey[]>;
   addKey(
     account: string,

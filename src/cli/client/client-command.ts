@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { VoleError } from '../../shared/errors.ts';
@@ -11,13 +12,19 @@ import { locator } from './locate.ts';
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The options that every command has which speaks to a server. */
-export function addClientOptions(command: Command): Command {
+export function addClientOptions(command: Command, json = 'print JSON for programs'): Command {
   addSettings(command, 'client');
-  return command.option('--json', 'print JSON for programs');
+  return command.option('--json', json);
 }
 
 export function clientOf(options: Options, context: CliContext): ApiClient {
-  return new ApiClient(locator(readSettings('client', options, context)));
+  const settings = readSettings('client', options, context);
+  const { url, data } = settings;
+  if (url === null && data !== null && !existsSync(data)) {
+    const what = 'give the one that `vole server` was started with';
+    throw new VoleError('not-found', `there is no data directory ${data}: ${what}`);
+  }
+  return new ApiClient(locator(settings));
 }
 
 /**

@@ -31,7 +31,7 @@ export class DirectoryAdmin implements Admin {
   }
 
   async removeRepository(name: string) {
-    await removeRepository(this.#data.store, name);
+    return (await removeRepository(this.#data.store, name)).secrets;
   }
 
   async keys() {

@@ -5,6 +5,7 @@ import {
   keyListSchema,
   removedSchema,
   repositoryListSchema,
+  repositoryRemovedSchema,
   repositorySchema,
   type SetRepositoryBody,
   secretListSchema,
@@ -35,7 +36,8 @@ export class HttpAdmin implements Admin {
   }
 
   async removeRepository(name: string) {
-    await this.#client.send('DELETE', repositoryPath(name), null, removedSchema);
+    const path = repositoryPath(name);
+    return (await this.#client.send('DELETE', path, null, repositoryRemovedSchema)).secrets;
   }
 
   async keys() {

@@ -52,7 +52,8 @@ async function tokenFrom(file: string): Promise<string> {
   try {
     token = (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    throw new VoleError('io-error', `cannot read --token-file ${file}: ${oneLine(error)}`, { cause: error });
+    const code = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'not-found' : 'io-error';
+    throw new VoleError(code, `cannot read --token-file ${file}: ${oneLine(error)}`, { cause: error });
   }
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new VoleError('usage', `--token-file ${file} holds no token: expected one word`);

@@ -8,11 +8,15 @@ export interface PrintOptions {
   readonly stamps: boolean;
   /** The records as they are. */
   readonly raw: boolean;
+  /** One JSON object a record: `ms`, `step`, `stream`, `text`, `continues`; null where the line is no record. */
+  readonly json: boolean;
   /** Before each line, such as `test | `; empty for none. */
   readonly prefix: string;
   /** Whether the lines go to a terminal, which some of their characters would command. */
   readonly terminal: boolean;
 }
+
+const NO_RECORD = { ms: null, stream: null, text: '', continues: false };
 
 /** Turns a log's bytes, cut anywhere, into what a person reads. Holds back at most one record. */
 export class LogPrinter {
@@ -42,8 +46,14 @@ export class LogPrinter {
   }
 
   #line(line: string): string {
-    const { step, stamps, raw, prefix } = this.#options;
+    const { step, stamps, raw, json, prefix } = this.#options;
     const record = parseRecord(line);
+    if (json) {
+      if (step !== null && record?.step !== step) return '';
+      const { ms, stream, text, continues } = record ?? NO_RECORD;
+      const fields = { ms, step: record?.step ?? null, stream, text: record ? text : line, continues };
+      return `${JSON.stringify(fields)}\n`;
+    }
     if (record === null) return step === null ? `${this.#close()}${prefix}${this.#shown(line)}\n` : '';
     if (step !== null && record.step !== step) return '';
     if (raw) return `${line}\n`;

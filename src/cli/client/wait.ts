@@ -76,7 +76,14 @@ async function printRun(
   signal: AbortSignal,
 ): Promise<void> {
   const prefix = `${plain(run.job).slice(0, width).padEnd(width)} | `;
-  const options = { step: null, stamps: false, raw: false, prefix, terminal: context.interactive };
+  const options = {
+    step: null,
+    stamps: false,
+    raw: false,
+    json: false,
+    prefix,
+    terminal: context.interactive,
+  };
   const lines = new WholeLines();
   let printer = new LogPrinter(options);
   const print = (text: string) => context.write(Buffer.from(text));

@@ -3,26 +3,32 @@ import { formatBytes } from '../../shared/units.ts';
 import { type Check, missing, ok, warn } from './check.ts';
 
 /** File systems by the type that statfs gives, as far as it matters here. */
-const FILE_SYSTEMS: ReadonlyMap<number, { name: string; kind: 'local' | 'memory' | 'network' | 'fuse' }> =
-  new Map([
-    [0xef53, { name: 'ext4', kind: 'local' }],
-    [0x5846_5342, { name: 'xfs', kind: 'local' }],
-    [0x9123_683e, { name: 'btrfs', kind: 'local' }],
-    [0x2fc1_2fc1, { name: 'zfs', kind: 'local' }],
-    [0xf2f5_2010, { name: 'f2fs', kind: 'local' }],
-    [0xca45_1a4e, { name: 'bcachefs', kind: 'local' }],
-    [0x794c_7630, { name: 'overlayfs', kind: 'local' }],
-    [0x0102_1994, { name: 'tmpfs', kind: 'memory' }],
-    [0x8584_58f6, { name: 'ramfs', kind: 'memory' }],
-    [0x6969, { name: 'nfs', kind: 'network' }],
-    [0xff53_4d42, { name: 'cifs', kind: 'network' }],
-    [0xfe53_4d42, { name: 'smb', kind: 'network' }],
-    [0x517b, { name: 'smb', kind: 'network' }],
-    [0x00c3_6400, { name: 'ceph', kind: 'network' }],
-    [0x0102_1997, { name: '9p', kind: 'network' }],
-    [0x0bd0_0bd0, { name: 'lustre', kind: 'network' }],
-    [0x6573_5546, { name: 'fuse', kind: 'fuse' }],
-  ]);
+const FILE_SYSTEMS: ReadonlyMap<
+  number,
+  { name: string; kind: 'local' | 'memory' | 'network' | 'fuse' | 'kernel' }
+> = new Map([
+  [0xef53, { name: 'ext4', kind: 'local' }],
+  [0x5846_5342, { name: 'xfs', kind: 'local' }],
+  [0x9123_683e, { name: 'btrfs', kind: 'local' }],
+  [0x2fc1_2fc1, { name: 'zfs', kind: 'local' }],
+  [0xf2f5_2010, { name: 'f2fs', kind: 'local' }],
+  [0xca45_1a4e, { name: 'bcachefs', kind: 'local' }],
+  [0x794c_7630, { name: 'overlayfs', kind: 'local' }],
+  [0x0102_1994, { name: 'tmpfs', kind: 'memory' }],
+  [0x8584_58f6, { name: 'ramfs', kind: 'memory' }],
+  [0x6969, { name: 'nfs', kind: 'network' }],
+  [0xff53_4d42, { name: 'cifs', kind: 'network' }],
+  [0xfe53_4d42, { name: 'smb', kind: 'network' }],
+  [0x517b, { name: 'smb', kind: 'network' }],
+  [0x00c3_6400, { name: 'ceph', kind: 'network' }],
+  [0x0102_1997, { name: '9p', kind: 'network' }],
+  [0x0bd0_0bd0, { name: 'lustre', kind: 'network' }],
+  [0x6573_5546, { name: 'fuse', kind: 'fuse' }],
+  [0x9fa0, { name: 'proc', kind: 'kernel' }],
+  [0x6265_6572, { name: 'sysfs', kind: 'kernel' }],
+  [0x6367_7270, { name: 'cgroup2', kind: 'kernel' }],
+  [0x1cd1, { name: 'devpts', kind: 'kernel' }],
+]);
 
 export function judgeFileSystem(type: number, mountOptions: readonly string[]): Check {
   const name = 'file system';
@@ -49,6 +55,8 @@ export function judgeFileSystem(type: number, mountOptions: readonly string[]): 
         `${found}, in memory`,
         'Caches are lost at a reboot and take memory from jobs: use a disk.',
       );
+    case 'kernel':
+      return missing(name, `${found}, which keeps no files`, 'Choose another --dir.');
     case 'fuse':
       return warn(name, found, 'Whether its locks hold is up to its driver: put --dir on a local disk.');
     case 'local':
@@ -69,6 +77,7 @@ export function judgeSpace(space: Space, minFree: SizeOrShare): Check {
   const name = 'free space';
   const wanted = 'bytes' in minFree ? minFree.bytes : minFree.share * space.totalBytes;
   const found = `${formatBytes(space.freeBytes)} of ${formatBytes(space.totalBytes)}`;
+  if (space.totalBytes === 0) return missing(name, found, 'There is no room at all: choose another --dir.');
   if (space.freeBytes < wanted) {
     const remedy = `Under --min-free (${formatBytes(wanted)}) a runner takes no runs: free space, or run \`vole cache trim\`.`;
     return warn(name, found, remedy);

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts';
 import { formatBytes } from '../../shared/units.ts';
 import { type Check, missing, ok, warn } from './check.ts';
 
@@ -25,9 +26,11 @@ export function judgeCgroup(own: string | null, made: boolean | null): Check {
 export function judgeThreadPool(size: number | null, jobs: number): Check {
   const name = 'libuv threads';
   const wanted = Math.min(128, Math.max(4, jobs + 4));
-  if (size !== null && size >= wanted) return ok(name, `${size} for ${jobs} jobs`);
+  if (size !== null && size >= wanted) return ok(name, `${size} for ${counted(jobs, 'job')}`);
   const found =
-    size === null ? 'UV_THREADPOOL_SIZE is not set' : `UV_THREADPOOL_SIZE=${size} for ${jobs} jobs`;
+    size === null
+      ? 'UV_THREADPOOL_SIZE is not set'
+      : `UV_THREADPOOL_SIZE=${size} for ${counted(jobs, 'job')}`;
   return warn(
     name,
     found,
@@ -44,7 +47,7 @@ export function judgeOpenFiles(limit: number | null, jobs: number): Check {
   if (limit === null || limit >= wanted) return ok(name, limit === null ? 'no limit' : `limit ${limit}`);
   return warn(
     name,
-    `limit ${limit} for ${jobs} jobs`,
+    `limit ${limit} for ${counted(jobs, 'job')}`,
     `Raise it to ${wanted}: \`ulimit -n\`, or LimitNOFILE= in the service.`,
   );
 }
@@ -57,7 +60,7 @@ export function judgeUser(uid: number): Check {
 }
 
 export function judgeCores(cores: number, memoryBytes: number, jobs: number): Check {
-  const found = `${cores} cores, ${formatBytes(memoryBytes)} for ${jobs} jobs`;
+  const found = `${counted(cores, 'core')}, ${formatBytes(memoryBytes)} for ${counted(jobs, 'job')}`;
   if (jobs <= 4 * cores) return ok('cores', found);
   return warn(
     'cores',

@@ -40,7 +40,9 @@ export class SlotLines {
       .slice(0, MOST_LINES);
     const lines = shown.map((slot) => this.#line(slot, bySlot.get(slot), width, nowMs));
     const hidden = this.#slots - shown.length;
-    return hidden > 0 ? [...lines, `${hidden} more slots, ${busy.length} of ${this.#slots} busy`] : lines;
+    return hidden > 0
+      ? [...lines, `${hidden} more ${hidden === 1 ? 'slot' : 'slots'}, ${busy.length} of ${this.#slots} busy`]
+      : lines;
   }
 
   #line(slot: number, view: BusySlot | undefined, width: number, nowMs: number): string {

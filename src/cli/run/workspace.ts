@@ -17,6 +17,8 @@ export interface Workspace {
 }
 
 const WORKFLOW = '.vole.yml';
+/** Neither the signature nor the hooks that a person's own commits have. */
+const PLAIN = ['-c', 'commit.gpgsign=false', '-c', 'core.hooksPath=/dev/null'];
 type Git = (args: readonly string[]) => Promise<string>;
 
 /**
@@ -80,7 +82,10 @@ async function commitFiles(
   const git = gitIn(root, all, signal);
   await git(['init', '-q', '-b', 'main']);
   await git(['add', '-A', '--', '.']);
-  await git(['-c', 'commit.gpgsign=false', 'commit', '-q', '--no-verify', '-m', 'The files as they are']);
+  // What git ignores is not committed, and a commit of nothing fails without a word.
+  const staged = await git(['ls-files', '--', WORKFLOW]);
+  if (staged === '') throw noWorkflow(`to run in ${root}`, 'git ignores the one in the folder');
+  await git([...PLAIN, 'commit', '-q', '-m', 'The files as they are']);
   return await git(['rev-parse', 'HEAD']);
 }
 
@@ -89,9 +94,14 @@ function gitIn(folder: string, env: Record<string, string>, signal: AbortSignal)
     const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000 });
     if (done.missing) throw new VoleError('missing-tool', 'git is not on this host: install it');
     if (done.aborted) throw new VoleError('interrupted', 'interrupted before any job began');
-    if (!done.ok) throw new VoleError('io-error', `git ${args[0]} in ${folder}: ${done.why}`);
+    if (!done.ok) throw new VoleError('io-error', `git ${subcommand(args)} in ${folder}: ${done.why}`);
     return done.stdout.trim();
   };
+}
+
+/** `commit` of `-c NAME=VALUE commit ...`. */
+function subcommand(args: readonly string[]): string {
+  return args.find((arg, at) => arg !== '-c' && args[at - 1] !== '-c') ?? '';
 }
 
 /** Null where git says no; a git that is missing or was stopped has said nothing. */

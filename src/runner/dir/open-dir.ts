@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DirLayout } from '../../shared/dir-layout.ts';
 import { oneLine, VoleError } from '../../shared/errors.ts';
 import { Guards } from '../../shared/lock/guard.ts';
+import { makeFolder } from '../../shared/platform/make-folder.ts';
 
 const FORMAT = 1;
 const formatSchema = z.object({ version: z.number().int().positive(), id: z.string().min(1) });
@@ -29,7 +30,7 @@ export async function openDir(root: string): Promise<RunnerDir> {
       layout.trash,
       layout.locks,
     ]) {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
     }
     const guards = new Guards(layout.locks);
     const alone = await guards.exclusive('format');

@@ -111,6 +111,8 @@ export class Slot {
   }
 
   async #ask(key: string): Promise<SlotEvent<Job>> {
+    // Connected first: the server is to see a slot that waits for room.
+    if (!(await this.#link.session())) return { type: 'no-session' };
     await this.#services.room(this.#leaving.signal);
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
     this.#leasing = true;

@@ -4,23 +4,31 @@ import type { Run, WaitReason } from '../store/store.ts';
 import type { Session } from './queue.ts';
 
 type Wanted = Pick<Run, 'repository' | 'labels' | 'cpus' | 'memoryBytes'>;
-type Offered = Pick<Session, 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot'>;
+type Offered = Pick<Session, 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'>;
+/** Longer than a slot takes from one request to the next. */
+const SILENT_MS = 5_000;
+
 type Reason = WaitReason['reasons'][number];
 
 /**
  * What the store says of why a run waits, together with what only the connected sessions can tell: that none
  * of them could ever take it. That stands first, since it does not pass by itself.
  */
-export function explainWait(wait: WaitReason, run: Wanted, sessions: readonly Offered[]): WaitReason {
+export function explainWait(
+  wait: WaitReason,
+  run: Wanted,
+  sessions: readonly Offered[],
+  nowMs: number,
+): WaitReason {
   if (wait.state !== 'queued' && wait.state !== 'received') return wait;
-  const never = whyNobody(
-    run,
-    sessions.filter((session) => session.slot >= 0),
-  );
-  if (never !== null) {
-    return { ...wait, reasons: [never, ...wait.reasons.filter(({ code }) => code !== 'next')] };
+  const slots = sessions.filter((session) => session.slot >= 0);
+  const obstacle = whyNobody(run, slots) ?? whyNobodyAsks(run, slots, nowMs);
+  if (obstacle !== null) {
+    // It has no place among those that can be leased now, whoever else waits.
+    const others = wait.reasons.filter(({ code }) => code !== 'next');
+    return { ...wait, reasons: [obstacle, ...others], place: null };
   }
-  const idle = sessions.some((session) => session.run === null && takes(session, run));
+  const idle = slots.some((session) => session.run === null && takes(session, run));
   const reasons = wait.reasons.map((reason) =>
     reason.code === 'next' && !idle ? { ...reason, text: `${reason.text}, when a slot is free` } : reason,
   );
@@ -45,6 +53,15 @@ function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
   const most = formatBytes(Math.max(...enoughCpus.map((session) => session.memoryBytes)));
   const wanted = formatBytes(run.memoryBytes);
   return { code: 'memory', text: `it wants ${wanted} of memory, and the largest runner has ${most}` };
+}
+
+/** Those that fit are there and free, and yet ask for nothing: a runner pauses while its disk is too full. */
+function whyNobodyAsks(run: Wanted, slots: readonly Offered[], nowMs: number): Reason | null {
+  const fit = slots.filter((session) => takes(session, run));
+  const silent = fit.filter(({ silentSince }) => silentSince !== null && nowMs - silentSince > SILENT_MS);
+  if (silent.length < fit.length) return null;
+  const text = 'the runners that fit are connected and pause: less than their --min-free may be free';
+  return { code: 'paused', text };
 }
 
 function takes(session: Offered, run: Wanted): boolean {

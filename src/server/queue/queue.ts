@@ -24,6 +24,8 @@ export interface Session {
     readonly job: string;
     readonly since: number;
   } | null;
+  /** Since when it has neither asked for a run nor had one, as a slot that pauses; null while it does. */
+  readonly silentSince: number | null;
 }
 
 export interface Presence {

@@ -6,6 +6,7 @@ import type { RunEvents } from '../store/store.ts';
  */
 export class RunEventHub implements RunEvents {
   readonly #leasable = new Set<() => void>();
+  readonly #keysRemoved = new Set<() => void>();
   readonly #changed = new Set<(run: number) => void>();
 
   leasable(): void {
@@ -14,6 +15,16 @@ export class RunEventHub implements RunEvents {
 
   changed(run: number): void {
     for (const listener of this.#changed) listener(run);
+  }
+
+  keysRemoved(): void {
+    for (const listener of this.#keysRemoved) listener();
+  }
+
+  /** Returns the function that ends the subscription. */
+  onKeysRemoved(listener: () => void): () => void {
+    this.#keysRemoved.add(listener);
+    return () => void this.#keysRemoved.delete(listener);
   }
 
   /** Returns the function that ends the subscription. */

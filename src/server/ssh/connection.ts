@@ -83,6 +83,16 @@ export class Connection {
     this.#socket.destroy();
   }
 
+  /** Some account has lost a key, perhaps this one's. */
+  keysRemoved(): void {
+    const session = this.#session;
+    // One without a session yet meets the check at its first lease.
+    session?.keysRemoved().catch((error: unknown) => {
+      this.#parts.log.error({ err: error, address: this.#address }, 'a key could not be checked');
+      this.destroy();
+    });
+  }
+
   async #authenticate(context: AuthContext): Promise<void> {
     try {
       const peer = this.#peer ? null : await authenticate(context, this.#parts.services.store.accounts);

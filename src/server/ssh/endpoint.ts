@@ -4,6 +4,7 @@ import { PROTOCOL_VERSION } from '../../shared/protocol/messages.ts';
 import { SSH_ALGORITHMS } from '../../shared/protocol/ssh-algorithms.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
 import type { LeaseQueue, Presence } from '../queue/queue.ts';
+import type { RunEventHub } from '../queue/run-event-hub.ts';
 import type { Store } from '../store/store.ts';
 import { Admission } from './admission.ts';
 import { Connection, type EndpointLog } from './connection.ts';
@@ -19,6 +20,8 @@ export interface EndpointOptions {
   readonly hostKeyFile: string;
   readonly store: Store;
   readonly queue: Pick<LeaseQueue, 'lease'>;
+  /** The one that the store was opened with. */
+  readonly events: Pick<RunEventHub, 'onKeysRemoved'>;
   readonly logs: LogFiles;
   readonly artifacts: ArtifactFiles;
   readonly serverId: string;
@@ -103,8 +106,12 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
   await listen(server, options);
   server.on('error', () => {}); // such as EMFILE at an accept: the next one may do
   const { port } = server.address() as AddressInfo;
+  const unsubscribe = options.events.onKeysRemoved(() => {
+    for (const connection of live) connection.keysRemoved();
+  });
 
   const close = async () => {
+    unsubscribe();
     const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
     const open = [...live];
     for (const connection of open) connection.destroy();

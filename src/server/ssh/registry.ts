@@ -9,13 +9,16 @@ export interface Inheritance {
 }
 
 export interface Registered {
-  readonly session: Omit<Session, 'run'>;
+  readonly session: Omit<Session, 'run' | 'silentSince'>;
   /** Ends its connection: another one has taken its place, and its leases with it. */
   readonly replaced: () => Inheritance;
 }
 
 interface Entry extends Registered {
   run: Session['run'];
+  asking: boolean;
+  /** When it last asked or ran. */
+  lastAt: number;
 }
 
 export interface SessionCaps {
@@ -26,12 +29,14 @@ export interface SessionCaps {
 /** The sessions that have been welcomed, and what each runs. In memory: it is what is connected now. */
 export class SessionRegistry implements Presence {
   readonly #caps: SessionCaps;
+  readonly #now: () => number;
   readonly #byId = new Map<string, Entry>();
   readonly #bySlot = new Map<string, string>();
   readonly #ofAccount = new Map<string, number>();
 
-  constructor(caps: SessionCaps) {
+  constructor(caps: SessionCaps, now: () => number = Date.now) {
     this.#caps = caps;
+    this.#now = now;
   }
 
   /**
@@ -46,7 +51,7 @@ export class SessionRegistry implements Presence {
       const full = this.#full(session.account);
       if (full) return { ok: false, why: full };
     } else this.remove(before.session.id);
-    this.#byId.set(session.id, { ...candidate, run: null });
+    this.#byId.set(session.id, { ...candidate, run: null, asking: false, lastAt: this.#now() });
     this.#bySlot.set(slot, session.id);
     this.#ofAccount.set(session.account, this.#countOf(session.account) + 1);
     return { ok: true, inherited: before?.replaced() ?? null };
@@ -66,11 +71,25 @@ export class SessionRegistry implements Presence {
 
   setRun(id: string, run: Session['run']): void {
     const entry = this.#byId.get(id);
-    if (entry) entry.run = run;
+    if (!entry) return;
+    entry.run = run;
+    entry.lastAt = this.#now();
+  }
+
+  /** Whether a lease request of it waits. */
+  setAsking(id: string, asking: boolean): void {
+    const entry = this.#byId.get(id);
+    if (!entry) return;
+    entry.asking = asking;
+    entry.lastAt = this.#now();
   }
 
   sessions(): readonly Session[] {
-    return [...this.#byId.values()].map(({ session, run }) => ({ ...session, run }));
+    return [...this.#byId.values()].map(({ session, run, asking, lastAt }) => ({
+      ...session,
+      run,
+      silentSince: asking || run !== null ? null : lastAt,
+    }));
   }
 
   #countOf(account: string): number {
@@ -86,6 +105,6 @@ export class SessionRegistry implements Presence {
   }
 }
 
-function slotKey(session: Omit<Session, 'run'>): string {
+function slotKey(session: Registered['session']): string {
   return JSON.stringify([session.account, session.machine, session.process, session.slot]);
 }

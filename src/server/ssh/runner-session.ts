@@ -40,6 +40,10 @@ export class RunnerSession {
   /** From a half-open predecessor, until this session has made its first request. */
   #inherited: Inheritance | null = null;
   #isReplaced = false;
+  /** Whether the peer may have a run in hand: one that reconnects may, and does not say so at once. */
+  #mayHaveRun = true;
+  #isKeyGone = false;
+  #isLeasing = false;
 
   constructor(services: SessionServices, peer: Peer) {
     this.#services = services;
@@ -58,10 +62,18 @@ export class RunnerSession {
     if (message.type === 'hello') return await this.#greet(message);
     const hello = this.#hello;
     if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
-    if (message.type === 'lease') return await this.#lease(message, hello);
+    if (message.type === 'lease') {
+      this.#setLeasing(true);
+      const leased = await this.#lease(message, hello).finally(() => {
+        this.#setLeasing(false);
+      });
+      this.#mayHaveRun = leased.reply.type === 'job';
+      return leased;
+    }
     const answer = await this.#report(message, bytes);
     await this.#giveBackInherited();
-    return answer;
+    if (endsRun(message, answer.reply)) this.#mayHaveRun = false;
+    return this.#isKeyGone && !this.#mayHaveRun ? { ...answer, end: true } : answer;
   }
 
   async #report(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
@@ -79,6 +91,14 @@ export class RunnerSession {
       default:
         return message satisfies never;
     }
+  }
+
+  /** Some account has lost a key. Where it is ours, only a run in hand may still be reported. */
+  async keysRemoved(): Promise<void> {
+    if (this.#isKeyGone || (await this.#hasKey())) return;
+    this.#isKeyGone = true;
+    if (this.#isLeasing) this.withdraw();
+    else if (!this.#mayHaveRun) this.#peer.drop();
   }
 
   /** A waiting lease is answered with `idle`. Idempotent. */
@@ -153,10 +173,9 @@ export class RunnerSession {
 
   async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
     const { store, queue, limits } = this.#services;
-    const { account, publicKey } = this.#peer;
+    const { account } = this.#peer;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
-    if ((await store.accounts.accountOf(publicKey)) !== account)
-      return last({ type: 'error', why: `the key is no longer one of account ${account}` });
+    if (!(await this.#hasKey())) return this.#keyGone();
     const request = {
       session: { id: this.#id, account, machine: hello.machine, labels: hello.labels, repos: hello.repos },
       key: message.key,
@@ -174,6 +193,8 @@ export class RunnerSession {
       await this.#giveBackInherited();
     }
     leased ??= await queue.lease(request);
+    // It may have gone while the request waited; a lease that was claimed meanwhile is given back at the end.
+    if (!(await this.#hasKey())) return this.#keyGone();
     if (!leased) return then({ type: 'idle' });
     const { run, attempt, spec } = leased;
     const job = { type: 'job', run, attempt, spec } as const;
@@ -184,6 +205,26 @@ export class RunnerSession {
     await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
     return then({ type: 'idle' });
   }
+
+  #setLeasing(isLeasing: boolean): void {
+    this.#isLeasing = isLeasing;
+    this.#services.registry.setAsking(this.#id, isLeasing);
+  }
+
+  async #hasKey(): Promise<boolean> {
+    const { account, publicKey } = this.#peer;
+    return (await this.#services.store.accounts.accountOf(publicKey)) === account;
+  }
+
+  #keyGone(): Answer {
+    return last({ type: 'error', why: `the key is no longer one of account ${this.#peer.account}` });
+  }
+}
+
+/** The peer has said all of its run, or was told that it is not its own. */
+function endsRun(message: RunnerMessage, reply: ServerMessage): boolean {
+  if (reply.type === 'stale') return true;
+  return message.type === 'record' && reply.type === 'ok' && reply.offset === undefined;
 }
 
 function then(reply: ServerMessage): Answer {

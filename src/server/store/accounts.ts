@@ -47,14 +47,15 @@ export class SqliteAccounts implements AccountStore {
   }
 
   removeKeys(account: string, fingerprint: string | null): Promise<number> {
-    return this.#writer.write(
-      () =>
-        this.#sql.run(
-          'delete from account_keys where account = ? and fingerprint = coalesce(?, fingerprint)',
-          account,
-          fingerprint,
-        ).changes,
-    );
+    return this.#writer.write((effects) => {
+      const { changes } = this.#sql.run(
+        'delete from account_keys where account = ? and fingerprint = coalesce(?, fingerprint)',
+        account,
+        fingerprint,
+      );
+      if (changes > 0) effects.keysRemoved = true;
+      return changes;
+    });
   }
 
   async accountOf(publicKey: string): Promise<string | null> {

@@ -1,3 +1,4 @@
+import { closeSync, fchmodSync, fstatSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { oneLine, VoleError } from '../../shared/errors.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
@@ -47,6 +48,7 @@ export class Sql {
 export function openSql(file: string, migrations: readonly Migration[] = MIGRATIONS): Sql {
   let db: Database.Database | null = null;
   try {
+    forOwnerAlone(file);
     db = new Database(file);
     db.pragma('busy_timeout = 5000');
     db.pragma('journal_mode = WAL');
@@ -57,6 +59,16 @@ export function openSql(file: string, migrations: readonly Migration[] = MIGRATI
   } catch (error) {
     db?.close();
     throw storeError(error, file);
+  }
+}
+
+/** SQLite makes its files by the umask, and those beside the database with the database's mode. */
+function forOwnerAlone(file: string): void {
+  const fd = openSync(file, 'a', 0o600);
+  try {
+    if ((fstatSync(fd).mode & 0o077) !== 0) fchmodSync(fd, 0o600);
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -86,6 +98,9 @@ function migrate(db: Database.Database, file: string, migrations: readonly Migra
 /** What SQLite says, as an error of ours where a person can do something about it. */
 export function storeError(error: unknown, file: string): unknown {
   if (!(error instanceof Database.SqliteError)) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code !== undefined && syscall !== undefined)
+      return new VoleError(code === 'ENOSPC' ? 'disk-full' : 'io-error', oneLine(error), { cause: error });
     return error instanceof TypeError && /directory does not exist/.test(error.message)
       ? new VoleError('io-error', `${file}: its directory does not exist`, { cause: error })
       : error;

@@ -168,6 +168,8 @@ export type LeaseCheck = { ok: true; cancelWhy: string | null } | { ok: false; w
 export interface RunEvents {
   leasable(): void;
   changed(run: number): void;
+  /** Some account has lost a key. */
+  keysRemoved(): void;
 }
 
 export interface RunStore {
@@ -229,6 +231,7 @@ export interface WaitReason {
       | 'cpus'
       | 'memory'
       | 'no-runner'
+      | 'paused'
       | 'received'
       | 'next';
     text: string;

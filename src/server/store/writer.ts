@@ -5,6 +5,7 @@ import type { RunEvents } from './store.ts';
 /** What a write did that others wait for; told to them once it is durable. */
 export class Effects {
   leasable = false;
+  keysRemoved = false;
   readonly changed = new Set<number>();
 }
 
@@ -98,6 +99,8 @@ export class Writer {
   #tell(done: readonly Done[]): void {
     if (!this.#events) return;
     const effects = done.flatMap((one) => ('effects' in one ? [one.effects] : []));
+    // First, so that nobody who has just lost a key is woken for work.
+    if (effects.some(({ keysRemoved }) => keysRemoved)) this.#events.keysRemoved();
     for (const run of new Set(effects.flatMap(({ changed }) => [...changed]))) this.#events.changed(run);
     if (effects.some(({ leasable }) => leasable)) this.#events.leasable();
   }

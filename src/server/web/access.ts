@@ -68,7 +68,8 @@ export function judge(policy: AccessPolicy, need: Need, given: Credentials): Ver
     const name = given.host === null ? null : hostName(given.host);
     if (name === null || !policy.hosts.includes(name)) return 'wrong-host';
   }
-  if (need === 'read' && policy.openReads) return 'allowed';
+  // A token that is given must be right, also where none is needed: one who gives it relies on it.
+  if (need === 'read' && policy.openReads && given.authorization === null) return 'allowed';
   const token = bearer(given.authorization) ?? (need === 'read' ? basic(given.authorization) : null);
   return token !== null && sameToken(token, policy.token) ? 'allowed' : 'unauthorised';
 }

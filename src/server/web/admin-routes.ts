@@ -49,9 +49,9 @@ function addRepositoryRoutes(app: Hono, parts: WebParts): void {
 
   app.delete('/api/repos/:owner/:name', async (context) => {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
-    const gone = await removeRepository(parts.store, name);
-    await parts.pipelines.forget(gone);
-    return context.json({ removed: 1 });
+    const { repository, secrets } = await removeRepository(parts.store, name);
+    await parts.pipelines.forget(repository);
+    return context.json({ removed: 1, secrets });
   });
 }
 

@@ -8,6 +8,7 @@ import {
   logQuerySchema,
 } from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { isFinal } from '../../shared/outcome.ts';
 import { faultReply, parsed } from './faults.ts';
 import { fileStream } from './file-stream.ts';
 import { type BreakOff, logStream } from './log-stream.ts';
@@ -28,6 +29,10 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
     const run = await knownRun(parts, context.req.param('id'));
     const query = parsed(logQuerySchema, context.req.query());
     const attempt = query.attempt ?? Math.max(1, run.attempt);
+    // One that may still begin is there for a follower alone.
+    const awaited = query.follow === '1' && !isFinal(run.state);
+    if (attempt > Math.max(1, run.attempt) && !awaited)
+      throw new VoleError('not-found', `run ${run.id} has no attempt ${attempt}: it had ${run.attempt}`);
     const length = await parts.logs.length(run.id, attempt);
     if (query.offset > length) {
       return faultReply(context, 'usage', `offset ${query.offset} is past the log's ${length} bytes`, 416);

@@ -7,6 +7,7 @@ import {
   submitBodySchema,
 } from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { isFinal } from '../../shared/outcome.ts';
 import { explainWait } from '../queue/explain-wait.ts';
 import type { Run } from '../store/store.ts';
 import { jsonBody } from './body.ts';
@@ -28,7 +29,11 @@ export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail
   const siblings = await parts.store.runs.list({ pipeline: run.pipeline, limit: SIBLINGS });
   const waits = run.state === 'queued' || run.state === 'received';
   const wait = waits ? await parts.store.runs.why(run.id) : null;
-  return runDetailView(run, siblings, wait && explainWait(wait, run, parts.presence.sessions()));
+  return runDetailView(
+    run,
+    siblings,
+    wait && explainWait(wait, run, parts.presence.sessions(), parts.clock.now()),
+  );
 }
 
 export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPipeline> {
@@ -56,9 +61,10 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
   app.post('/api/runs/:id/cancel', async (context) => {
     const id = idParam(context.req.param('id'), 'run');
     const body = await jsonBody(context, cancelBodySchema);
+    const before = await parts.store.runs.get(id);
     const state = await parts.store.runs.cancel(id, body.why ?? 'cancelled by an administrator');
     if (state === 'not-found') throw new VoleError('not-found', `no run ${id}`);
-    return context.json({ state });
+    return context.json({ state, ended: before !== null && isFinal(before.state) });
   });
 
   app.post('/api/pipelines', async (context) => {

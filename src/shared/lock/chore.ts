@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import lockfile from 'proper-lockfile';
 import { oneLine } from '../errors.ts';
+import { makeFolder } from '../platform/make-folder.ts';
 
 /** A holder that has not renewed for this long is taken to hang: four missed renewals and some. */
 const STALE_MS = 10_000;
@@ -23,7 +23,7 @@ export async function runChore(
   name: string,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<ChoreEnd> {
-  mkdirSync(locksDir, { recursive: true });
+  makeFolder(locksDir);
   const robbed = new AbortController();
   let release: () => Promise<void>;
   try {

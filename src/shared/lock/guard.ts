@@ -1,8 +1,9 @@
-import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tryLock, unlock } from 'fs-native-extensions';
 import { oneLine, VoleError } from '../errors.ts';
+import { makeFolder } from '../platform/make-folder.ts';
 import type { GuardMode } from '../worker-messages.ts';
 import type { HeldGuard } from './types.ts';
 
@@ -88,7 +89,7 @@ export class Guards {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unopened(file, error);
     }
     try {
-      mkdirSync(this.#dir, { recursive: true });
+      makeFolder(this.#dir);
       return open();
     } catch (error) {
       throw unopened(file, error);

@@ -10,12 +10,17 @@ export type ParsedSetting = { ok: true; value: SettingValue } | { ok: false; all
 /** What a value of this kind may be, for messages and documentation. */
 export function allowedText(kind: SettingKind): string {
   switch (kind.type) {
-    case 'string':
-      return 'a text that is not empty';
+    case 'string': {
+      const most = kind.maxLength === undefined ? '' : `, at most ${kind.maxLength} characters`;
+      return `a text that is not empty${most}`;
+    }
     case 'path':
       return 'a path';
-    case 'list':
-      return 'a list separated by commas';
+    case 'list': {
+      const { maxItems, maxLength } = kind;
+      const most = maxItems === undefined ? '' : `, at most ${maxItems} of ${maxLength} characters each`;
+      return `a list separated by commas${most}`;
+    }
     case 'flag':
       return 'true or false';
     case 'int':
@@ -44,15 +49,12 @@ export function parseSetting(kind: SettingKind, text: string, cwd: string): Pars
 function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | null {
   switch (kind.type) {
     case 'string':
-      return text.trim() || null;
+      return text.trim().length > (kind.maxLength ?? Infinity) ? null : text.trim() || null;
     case 'path':
       if (text === '' || text.includes('\0')) return null;
       return isAbsolute(text) ? resolve(text) : resolve(cwd, text);
     case 'list':
-      return text
-        .split(kind.separator)
-        .map((part) => part.trim())
-        .filter(Boolean);
+      return listOf(kind, text);
     case 'flag':
       return flagOf(text);
     case 'int':
@@ -78,6 +80,17 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
 
 function within(value: number | null, min: number, max: number): number | null {
   return value !== null && value >= min && value <= max ? value : null;
+}
+
+/** Commas with nothing between them are a mistake: an empty list may mean everything. */
+function listOf(kind: Extract<SettingKind, { type: 'list' }>, text: string): string[] | null {
+  const parts = text
+    .split(kind.separator)
+    .map((part) => part.trim())
+    .filter(Boolean);
+  if (parts.length === 0 && text.trim() !== '') return null;
+  const { maxItems = Infinity, maxLength = Infinity } = kind;
+  return parts.length <= maxItems && parts.every((part) => part.length <= maxLength) ? parts : null;
 }
 
 function flagOf(text: string): boolean | null {

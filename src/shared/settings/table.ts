@@ -5,9 +5,9 @@
  * `process.env`.
  */
 export type SettingKind =
-  | { type: 'string' }
+  | { type: 'string'; maxLength?: number }
   | { type: 'path' }
-  | { type: 'list'; separator: ',' }
+  | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
   | { type: 'flag' }
   | { type: 'int'; min: number; max: number }
   | { type: 'number'; min: number; max: number }
@@ -54,7 +54,7 @@ export const SETTINGS = {
     default: '127.0.0.1:8080',
     commands: ['server'],
     value: 'HOST:PORT',
-    doc: 'Where the pages and the HTTP API listen; port 0 takes a free one.',
+    doc: 'Where the pages and the HTTP API listen; port 0 takes a free one. On a loopback address whoever reaches the port reads everything but keys and secrets without a token: every user of this host, and everybody whom a proxy lets in. On any other address reading needs the admin token, and writing needs it always.',
   },
   ssh: {
     kind: { type: 'address' },
@@ -122,7 +122,7 @@ export const SETTINGS = {
     commands: ['runner', 'cache', 'run', 'doctor'],
     required: ['runner', 'cache'],
     value: 'DIR',
-    doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks.',
+    doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks. `vole run` takes `vole` in $XDG_CACHE_HOME or ~/.cache by default.',
   },
   jobs: {
     kind: int(1, 256),
@@ -151,14 +151,14 @@ export const SETTINGS = {
     doc: 'How long one lease request waits for a run, at most 60 s.',
   },
   labels: {
-    kind: { type: 'list', separator: ',' },
+    kind: { type: 'list', separator: ',', maxItems: 100, maxLength: 100 },
     default: '',
     commands: ['runner'],
     value: 'A,B',
     doc: 'Labels of this runner; a job that names labels goes only where all of them are.',
   },
   repos: {
-    kind: { type: 'list', separator: ',' },
+    kind: { type: 'list', separator: ',', maxItems: 1000, maxLength: 300 },
     default: '',
     commands: ['runner'],
     value: 'OWNER/NAME,...',
@@ -246,7 +246,7 @@ export const SETTINGS = {
     doc: "Variables of the runner's own environment that jobs get as well, such as HTTP_PROXY. Everything else stays out.",
   },
   machine: {
-    kind: { type: 'string' },
+    kind: { type: 'string', maxLength: 200 },
     default: null,
     commands: ['runner'],
     value: 'NAME',
@@ -279,7 +279,7 @@ export const SETTINGS = {
     default: null,
     commands: ['client'],
     value: 'FILE',
-    doc: 'File with the admin token, for --url.',
+    doc: 'File with the admin token, for --url. A wrong one is refused, also where reading needs none.',
   },
   // all
   'log-level': {

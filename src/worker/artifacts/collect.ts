@@ -6,6 +6,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { pack } from 'tar-stream';
+import { counted } from '../../shared/counted.ts';
 import { wholeLine } from '../../shared/errors.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
@@ -41,7 +42,10 @@ export async function collectArtifacts(
       made = true;
       const packed = await packFiles(task, artifact.name, found.files, leftBytes, main.stopping);
       leftBytes -= packed.bytes;
-      log.say(0, `artifact ${artifact.name}: ${found.files.length} files, ${packed.bytes} bytes packed`);
+      log.say(
+        0,
+        `artifact ${artifact.name}: ${counted(found.files.length, 'file')}, ${counted(packed.bytes, 'byte')} packed`,
+      );
       main.tell({ type: 'artifact', ...packed });
     } catch (error) {
       if (main.stopped) return null;

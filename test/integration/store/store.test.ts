@@ -156,6 +156,7 @@ describe('writes of one turn', () => {
     const told: unknown[] = [];
     const { sql, writer } = writerOn({
       leasable: () => told.push('leasable'),
+      keysRemoved: () => told.push('keys removed'),
       changed: (run) => told.push(run),
     });
     const results = await Promise.allSettled([

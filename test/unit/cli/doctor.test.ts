@@ -70,6 +70,10 @@ describe('the host', () => {
     expect(judgeCgroup('/c', true).status).toBe('ok');
   });
 
+  it('counts one job as one', () => {
+    expect(judgeCores(1, 1024 ** 3, 1).found).toMatch(/^1 core, .* for 1 job$/);
+  });
+
   it('needs threads, files and cores for its jobs', () => {
     expect(judgeThreadPool(null, 2).status).toBe('warn');
     expect(judgeThreadPool(6, 2).status).toBe('ok');
@@ -102,6 +106,10 @@ describe('the directory', () => {
   });
 
   it('needs a mount that can be written and executed from', () => {
+    expect(judgeFileSystem(0x9fa0, ['rw'])).toMatchObject({
+      status: 'missing',
+      found: expect.stringContaining('proc'),
+    });
     expect(judgeFileSystem(0xef53, ['ro']).status).toBe('missing');
     expect(judgeFileSystem(0xef53, ['rw', 'noexec']).status).toBe('warn');
   });
@@ -110,6 +118,7 @@ describe('the directory', () => {
     const space = { totalBytes: 1000, freeBytes: 99, totalFiles: 100, freeFiles: 50 };
     expect(judgeSpace(space, { share: 0.1 }).status).toBe('warn');
     expect(judgeSpace(space, { bytes: 99 }).status).toBe('ok');
+    expect(judgeSpace({ ...space, totalBytes: 0, freeBytes: 0 }, { share: 0.1 }).status).toBe('missing');
     expect(judgeSpace({ ...space, freeFiles: 4 }, { bytes: 1 }).found).toContain('4 inodes');
     expect(judgeSpace({ ...space, totalFiles: 0, freeFiles: 0 }, { bytes: 1 }).status).toBe('ok');
   });

@@ -31,6 +31,18 @@ describe('a public key', () => {
     expect(parsePublicKey(ecdsa)).toMatchObject({ ok: true });
   });
 
+  it('is not seen in a file of something else, however many lines that has', () => {
+    const text = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:1:1::/:/bin/false\n';
+    expect(parsePublicKey(text)).toMatchObject({
+      ok: false,
+      fault: expect.stringContaining('no public key'),
+    });
+    expect(parsePublicKey(`${ED25519}\n${ED25519}\n`)).toMatchObject({
+      ok: false,
+      fault: expect.stringContaining('more than one line'),
+    });
+  });
+
   it('that is a private one is refused without being repeated', () => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const text = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -6,6 +6,7 @@ function print(log: string, options: Partial<PrintOptions> = {}, pieceBytes = 1_
     step: null,
     stamps: false,
     raw: false,
+    json: false,
     prefix: '',
     terminal: false,
     ...options,
@@ -32,6 +33,19 @@ describe('a printed log', () => {
     expect(print(log, { step: 2 })).toBe('oops\n');
     expect(print(log, { raw: true, step: 1 })).toBe('10 1 o hello €\n');
     expect(print(log, { raw: true })).toBe(log);
+  });
+
+  it('may be JSON for programs, an object a record', () => {
+    const lines = print('5 1 O a"b\n6 1 o \u001b[1mc\nno record\n', { json: true }).split('\n');
+    expect(lines.pop()).toBe('');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { ms: 5, step: 1, stream: 'o', text: 'a"b', continues: true },
+      { ms: 6, step: 1, stream: 'o', text: '\u001b[1mc', continues: false },
+      { ms: null, step: null, stream: null, text: 'no record', continues: false },
+    ]);
+    expect(print(log, { json: true, step: 2 })).toBe(
+      '{"ms":1500,"step":2,"stream":"e","text":"oops","continues":false}\n',
+    );
   });
 
   it('joins the records of a long line, and keeps two streams apart', () => {

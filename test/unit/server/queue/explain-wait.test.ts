@@ -9,10 +9,15 @@ const next: WaitReason = {
   reasons: [{ code: 'next', text: 'it is the next to be leased' }],
   place: 1,
 };
+const NOW = 1_000_000;
 const GIB = 1024 ** 3;
 const run = aRun({ state: 'queued', labels: ['linux'], cpus: 4, memoryBytes: 8 * GIB });
 const able = aSession({ labels: ['linux'], cpus: 4, memoryBytes: 8 * GIB });
 const busy = { id: 9, attempt: 1, repository: 'x/y', job: 'z', since: 0 };
+
+function explain(wait: WaitReason, sessions: readonly ReturnType<typeof aSession>[]) {
+  return explainWait(wait, run, sessions, NOW);
+}
 
 describe('why a run waits, with the sessions', () => {
   it.each([
@@ -42,30 +47,45 @@ describe('why a run waits, with the sessions', () => {
     ],
     ['next', [{ ...able, run: busy }]],
     ['next', [able]],
+    ['paused', [{ ...able, silentSince: NOW - 60_000 }]],
+    ['next', [{ ...able, silentSince: NOW - 100 }]],
+    ['next', [{ ...able, silentSince: NOW - 60_000 }, able]],
+    [
+      'next',
+      [
+        { ...able, silentSince: NOW - 60_000 },
+        { ...able, run: busy },
+      ],
+    ],
   ])('is %s', (code, sessions) => {
-    expect(explainWait(next, run, sessions).reasons.map((reason) => reason.code)).toEqual([code]);
+    expect(explain(next, sessions).reasons.map((reason) => reason.code)).toEqual([code]);
+  });
+
+  it('has no place where it cannot be leased now', () => {
+    expect(explain(next, []).place).toBeNull();
+    expect(explain(next, [{ ...able, labels: [] }]).place).toBeNull();
+    expect(explain(next, [{ ...able, silentSince: 0 }]).place).toBeNull();
+    expect(explain(next, [able]).place).toBe(1);
   });
 
   it('names what is wanted and what there is', () => {
-    const { reasons } = explainWait(next, run, [{ ...able, memoryBytes: GIB }]);
+    const { reasons } = explain(next, [{ ...able, memoryBytes: GIB }]);
     expect(reasons[0]?.text).toMatch(/wants 8 ?GiB.*has 1 ?GiB/);
   });
 
   it('says that a slot must become free where all are busy', () => {
-    expect(explainWait(next, run, [{ ...able, run: busy }]).reasons[0]?.text).toContain(
-      'when a slot is free',
-    );
-    expect(explainWait(next, run, [able]).reasons[0]?.text).not.toContain('slot');
+    expect(explain(next, [{ ...able, run: busy }]).reasons[0]?.text).toContain('when a slot is free');
+    expect(explain(next, [able]).reasons[0]?.text).not.toContain('slot');
   });
 
   it('keeps what the store says after what never passes by itself', () => {
     const wait: WaitReason = { ...next, reasons: [{ code: 'serial', text: 'x' }], place: null };
-    expect(explainWait(wait, run, []).reasons.map(({ code }) => code)).toEqual(['no-runner', 'serial']);
-    expect(explainWait(wait, run, [able])).toEqual(wait);
+    expect(explain(wait, []).reasons.map(({ code }) => code)).toEqual(['no-runner', 'serial']);
+    expect(explain(wait, [able])).toEqual(wait);
   });
 
   it('adds nothing to a run that waits no more', () => {
     const ended: WaitReason = { run: 1, state: 'running', reasons: [], place: null };
-    expect(explainWait(ended, run, [])).toEqual(ended);
+    expect(explain(ended, [])).toEqual(ended);
   });
 });

@@ -22,6 +22,8 @@ describe('who may do what', () => {
     ['on loopback anybody reads', local, 'read', null, 'allowed'],
     ['on loopback nobody writes without the token', local, 'admin', null, 'unauthorised'],
     ['on loopback the token writes', local, 'admin', `Bearer ${TOKEN}`, 'allowed'],
+    ['a wrong token reads nothing on loopback either', local, 'read', 'Bearer wrong', 'unauthorised'],
+    ['the token reads on loopback', local, 'read', `Bearer ${TOKEN}`, 'allowed'],
     ['elsewhere nobody reads without the token', open, 'read', null, 'unauthorised'],
     ['elsewhere the token reads', open, 'read', `bearer ${TOKEN}`, 'allowed'],
     ['a browser reads with the token as password', open, 'read', basic(TOKEN), 'allowed'],

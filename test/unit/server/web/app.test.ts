@@ -169,6 +169,7 @@ describe('a fault', () => {
     ['GET', '/api/runs?limit=0', undefined, 400, 'usage'],
     ['GET', '/api/runs?state=dead', undefined, 400, 'usage'],
     ['GET', '/api/runs/1/log?offset=-1', undefined, 400, 'usage'],
+    ['GET', '/api/runs/1/log?attempt=9', undefined, 404, 'not-found'],
     ['GET', '/api/runs/1/log?offset=7', undefined, 416, 'usage'],
     ['GET', '/nothing', undefined, 404, 'not-found'],
     ['POST', '/api/repos', 'no json', 400, 'usage'],

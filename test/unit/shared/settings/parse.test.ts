@@ -32,6 +32,15 @@ describe('a value', () => {
     expect(value({ type: 'list', separator: ',' }, '')).toEqual([]);
   });
 
+  it('is no list of nothing but commas, and none over its bounds', () => {
+    const bounded = { type: 'list', separator: ',', maxItems: 2, maxLength: 3 } as const;
+    expect(value(bounded, ',,')).toBe('refused: a list separated by commas, at most 2 of 3 characters each');
+    expect(value(bounded, 'abc,de')).toEqual(['abc', 'de']);
+    for (const text of ['a,b,c', 'abcd']) expect(value(bounded, text)).toMatch(/^refused/);
+    expect(value({ type: 'string', maxLength: 3 }, 'abc')).toBe('abc');
+    expect(value({ type: 'string', maxLength: 3 }, 'abcd')).toMatch(/^refused.*at most 3 characters/);
+  });
+
   it('is a size or a share', () => {
     expect(value({ type: 'size-or-share' }, '50%')).toEqual({ share: 0.5 });
     expect(value({ type: 'size-or-share' }, '10G')).toEqual({ bytes: 10 * 1024 ** 3 });
