@@ -21,7 +21,7 @@ const server = net.createServer((socket) => {
     if (!socket.destroyed) socket.write(`${JSON.stringify(message)}\n`);
   };
   socket.on('error', () => {}); // its thread has ended; what it started is the runner's to end
-  readJsonLines<SpawnRequest>(socket, (request) => void start(request, answer));
+  readJsonLines(socket, (request) => void start(request as SpawnRequest, answer));
 });
 server.listen(process.argv[2], () => process.stdout.write('ready\n'));
 

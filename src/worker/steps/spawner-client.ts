@@ -23,14 +23,14 @@ export class SpawnerClient {
     this.#socket = net.connect(path);
     this.#socket.on('error', () => {}); // close follows
     this.#socket.on('close', () => this.#lost());
-    readJsonLines<SpawnAnswer>(this.#socket, (answer) => this.#receive(answer));
+    readJsonLines(this.#socket, (answer) => this.#receive(answer as SpawnAnswer));
   }
 
   /** Null where the spawner cannot do it: then the caller spawns by itself. */
   async spawn(request: Omit<SpawnRequest, 'id'>): Promise<Spawned | null> {
     if (this.#socket.destroyed) return null;
     const id = this.#nextId++;
-    let exited = (_: StepExit): void => {};
+    let exited: (exit: StepExit) => void = () => {};
     const exit = new Promise<StepExit>((resolve) => {
       exited = resolve;
     });
