@@ -68,7 +68,8 @@ export function verifyDir(dir: RunnerDir, namespaces: Namespaces): string[] {
   for (const name of readdirSync(layout.jobs)) {
     if (name.startsWith(NEW_PREFIX)) continue;
     const owner = readOwner(path.join(layout.jobs, name));
-    if (owner === null) faults.push(`jobs/${name} has no owner record: the next start removes it`);
+    if (owner === null)
+      faults.push(`jobs/${name} has no owner record: the next start removes it where no other runner lives`);
     if (owner === 'unreadable') {
       faults.push(
         `jobs/${name} has an owner record that cannot be read, which keeps every namespace: remove it`,

@@ -11,7 +11,7 @@ import {
   ownCgroup,
   removeCgroup,
 } from '../../shared/platform/cgroup.ts';
-import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
+import { processesWithEnvPrefix, signalProcess } from '../../shared/platform/processes.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
@@ -52,6 +52,7 @@ export async function sweep(dir: RunnerDir, trash: Trash, process: string): Prom
   const turn = await dir.guards.exclusive('sweep');
   try {
     const sweeper = new Sweeper(dir, trash, process);
+    await sweeper.lost();
     await sweeper.trees();
     sweeper.fifos();
     await sweeper.cgroups();
@@ -80,6 +81,21 @@ class Sweeper {
 
   get swept(): Swept {
     return { dead: this.#dead, lines: this.#lines };
+  }
+
+  /**
+   * Processes of jobs that have removed their record or all of their tree: the marker in their
+   * environment still leads to them. Only where no other runner lives, whose jobs they may be; one that
+   * starts now waits for its turn to sweep before it runs any.
+   */
+  async lost(): Promise<void> {
+    if (this.#alone && !(await endMarked(`${this.#dir.id}/`))) {
+      this.#lines.push('processes of jobs whose runner has died withstand KILL');
+    }
+  }
+
+  get #alone(): boolean {
+    return !this.#seats.othersThan(this.#process);
   }
 
   async trees(): Promise<void> {
@@ -131,9 +147,9 @@ class Sweeper {
     if (record !== null && record !== 'unreadable') return await this.#owned(record, tree);
     const fault = record === null ? 'it has no owner record' : 'its owner record cannot be read';
     // Only its job can have done it, and that may be run by any process that lives.
-    if (this.#seats.othersThan(this.#process)) {
+    if (!this.#alone) {
       this.#lines.push(`left tree ${name}: ${fault}, and other runners live on this directory`);
-    } else if (!(await endMarked(`${this.#dir.id}/${name.replace(TAKEN_PREFIX, '')}`))) {
+    } else if (!(await endMarked(`${this.#dir.id}/${name.replace(TAKEN_PREFIX, '')}\0`))) {
       this.#lines.push(`left tree ${name}: ${fault}, and its processes withstand KILL`);
     } else if (record === null) {
       this.#lines.push(`removed ${name} in jobs/, which has no owner record`);
@@ -186,10 +202,10 @@ async function endLeftovers(record: OwnerRecord): Promise<boolean> {
   });
 }
 
-/** Ends the processes of a run whose record is lost: the marker in their environment still has its name. */
+/** Ends the processes whose marker begins so. */
 async function endMarked(marker: string): Promise<boolean> {
   return await endAll(() => {
-    const left = processesWithEnv(MARKER_ENV, marker);
+    const left = processesWithEnvPrefix(MARKER_ENV, marker);
     for (const { pid } of left) signalProcess(pid, 'SIGKILL');
     return left.length > 0;
   });

@@ -69,7 +69,12 @@ export function groupMembers(pgid: number): ProcessStat[] {
 
 /** Living processes whose environment, as it was at their exec, has exactly this entry. */
 export function processesWithEnv(name: string, value: string): ProcessStat[] {
-  return withEnv(allPids(), name, value);
+  return withEnv(allPids(), `${name}=${value}\0`);
+}
+
+/** The same, where the value begins so. */
+export function processesWithEnvPrefix(name: string, prefix: string): ProcessStat[] {
+  return withEnv(allPids(), `${name}=${prefix}`);
 }
 
 /**
@@ -80,11 +85,10 @@ export function youngerProcessesWithEnv(thanPid: number, name: string, value: st
   const last = lastPid();
   if (last === thanPid) return []; // nothing at all was forked since
   const wrapped = last < thanPid;
-  return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), name, value);
+  return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), `${name}=${value}\0`);
 }
 
-function withEnv(pids: readonly number[], name: string, value: string): ProcessStat[] {
-  const entry = `${name}=${value}\0`;
+function withEnv(pids: readonly number[], entry: string): ProcessStat[] {
   const found: ProcessStat[] = [];
   for (const pid of pids) {
     if (pid === process.pid) continue;

@@ -68,11 +68,18 @@ describe('an owner record that its job', () => {
 
   test('removed leads by the marker to its processes, which end before the tree goes', async () => {
     const mine = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}/${NAME}` });
-    const other = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}/8-1.0123abcd` });
+    const other = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}0/${NAME}` });
     expect((await sweepAs('one')).lines).toEqual([`removed ${NAME} in jobs/, which has no owner record`]);
     await until('its end', () => !lives(mine));
     expect(lives(other)).toBe(true);
     expect(readdirSync(rig.dir.layout.jobs)).toEqual([]);
+  });
+
+  test('removed with the whole tree leads by the marker to its processes too', async () => {
+    rmSync(tree, { recursive: true });
+    const mine = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}/${NAME}` });
+    await sweepAs('one');
+    await until('its end', () => !lives(mine));
   });
 
   test('removed costs nothing while another runner lives, whose job it may be', async () => {

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Reporter } from '../../../../src/runner/runs/reporter.ts';
@@ -191,6 +192,21 @@ describe('an artifact', () => {
       expect(server.records[0]?.outcome).toEqual(outcome);
     },
   );
+
+  it.each([
+    ['a FIFO', (file: string) => execFileSync('mkfifo', [file])],
+    ['a link', (file: string) => symlinkSync('/dev/zero', file)],
+    ['a shorter file', (file: string) => writeFileSync(file, 'art')],
+  ])('in whose place %s was put fails its run and holds nothing up', async (_, replace) => {
+    const packed = artifact();
+    rmSync(packed.path);
+    replace(packed.path);
+    const report = reporter();
+    report.artifact(packed);
+    const { outcome, reported } = await report.finish(PASSED, 0);
+    expect(outcome).toMatchObject({ result: 'failed', reason: 'artifact' });
+    expect(reported).toBe('recorded');
+  });
 
   it('that cannot be read fails its run, and a run that failed keeps its own reason', async () => {
     const gone = { ...artifact(), path: path.join(path.dirname(spool), 'gone') };
