@@ -88,7 +88,9 @@ function listKeys(context: CliContext): Command {
 
 function removeKey(context: CliContext): Command {
   const command = new Command('rm')
-    .description('remove one key of an account, or all of them')
+    .description(
+      'remove one key of an account, or all of them: their sessions end at once, after the run they have in hand',
+    )
     .argument('<account>')
     .argument('[fingerprint]', 'SHA256:..., as `vole key ls` prints it')
     .option('--all', 'every key of the account');

@@ -81,6 +81,17 @@ describe('vole logs and vole submit with a runner', () => {
     );
   });
 
+  it('vole key rm takes the waiting slots away at once', async () => {
+    await rig.repository('team/app', { job: { steps: ['true'] } });
+    rig.runner();
+    await until('the slot is connected', async () => (await rig.machines()).length > 0);
+    expect((await vole(['key', 'rm', 'tester', '--all']).ended).code).toBe(0);
+    await until('it is gone', async () => (await rig.machines()).length === 0);
+    const [run = 0] = await rig.submit('team/app');
+    await rig.runIs(run, (now) => now.wait?.reasons[0]?.code === 'no-runner');
+    expect((await rig.run(run)).state).toBe('queued');
+  });
+
   it('-f loses no line though the server is killed and started again on another port', async () => {
     const gate = path.join(rig.root, 'gate');
     mkdirSync(gate);

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts';
 import type { SlotsBench } from './slots.ts';
 
 /** The results for people: one line a number of slots, rates in jobs a second. */
@@ -18,7 +19,7 @@ export function slotsTable(bench: SlotsBench): string {
     .map(({ jobs, mib }) => `${mib.toFixed(0)} MiB at --jobs ${jobs}`)
     .join(', ');
   return [
-    `${bench.count} ${what}, lease to durable record, ${bench.cores} cores`,
+    `${bench.count} ${what}, lease to durable record, ${counted(bench.cores, 'core')}`,
     ...lines,
     `an idle runner: ${memory}`,
     '',

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import { formatBytes } from '../../shared/units.ts';
 import type { Run, WaitReason } from '../store/store.ts';
@@ -47,7 +48,7 @@ function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
   const enoughCpus = labelled.filter((session) => run.cpus <= session.cpus);
   if (enoughCpus.length === 0) {
     const most = Math.max(...labelled.map((session) => session.cpus));
-    return { code: 'cpus', text: `it wants ${run.cpus} cpus, and the largest runner has ${most}` };
+    return { code: 'cpus', text: `it wants ${counted(run.cpus, 'cpu')}, and the largest runner has ${most}` };
   }
   if (enoughCpus.some((session) => takes(session, run))) return null;
   const most = formatBytes(Math.max(...enoughCpus.map((session) => session.memoryBytes)));

@@ -1,3 +1,4 @@
+import { counted } from '../../shared/counted.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { stateOf } from './rows.ts';
 import type { Sql } from './sql.ts';
@@ -37,7 +38,8 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
   ];
   if (reasons.length > 0) return { run, state, reasons, place: null };
   const place = placeOf(sql, row);
-  const text = place === 1 ? 'it is the next to be leased' : `${place - 1} are leased before it`;
+  const before = `${counted(place - 1, 'run')} ${place === 2 ? 'is' : 'are'} leased before it`;
+  const text = place === 1 ? 'it is the next to be leased' : before;
   return { run, state, reasons: [{ code: 'next', text }], place };
 }
 
@@ -75,7 +77,12 @@ function commandsReason(sql: Sql, maxCommands: number | null): WaitReason['reaso
     "select count(*) as n from runs where state = 2 and kind = 'command'",
   ) ?? { n: 0 };
   if (maxCommands === null || n < maxCommands) return [];
-  return [{ code: 'commands', text: `${n} commands run, and ${maxCommands} may at once` }];
+  return [
+    {
+      code: 'commands',
+      text: `${counted(n, 'command')} ${n === 1 ? 'runs' : 'run'}, and ${maxCommands} may at once`,
+    },
+  ];
 }
 
 /** Counted among all that could be leased now, in the order in which they would be. */
