@@ -123,7 +123,7 @@ describe('a refusal while the runner drains', () => {
 
 describe('a server that goes while its runner drains', () => {
   it('is waited for until the drain timeout, and the runner says which run it could not report', async () => {
-    await rig.start({ worker: 'worker.js', drainTimeoutMs: 8_000 });
+    await rig.start({ worker: 'worker.js', drainTimeoutMs: 3_000 });
     const gate = path.join(rig.dir, 'go');
     const id = await rig.queue(`until [ -e ${gate} ]; do sleep 0.02; done`);
     await until('it was accepted', () => rig.said.some((line) => line.startsWith('run started')));

@@ -82,15 +82,17 @@ export class Reporter {
   /**
    * Sends what is left of the log and the artifacts, then the record, however often it takes. `amend` is
    * asked when all is sent: a large artifact takes long enough for somebody to cancel the run meanwhile.
+   * `cut`: artifacts are missing, since `stopArtifacts` was called.
    */
   async finish(
     ended: RunOutcome,
     logLength: number,
-    amend: (ended: RunOutcome) => RunOutcome = (same) => same,
+    amend: (ended: RunOutcome, cut: boolean) => RunOutcome = (same) => same,
   ): Promise<RunEnd> {
     const sendable = await this.#log.finish(logLength);
     const sent = await Promise.all(this.#artifacts);
-    const outcome = withArtifacts(amend(ended), sent);
+    const cut = sent.some((artifact) => artifact.end === 'stopped');
+    const outcome = withArtifacts(amend(ended, cut), sent);
     const reported = await this.#record(outcome, sendable);
     this.#end(reported);
     return { outcome, reported };

@@ -158,8 +158,11 @@ export class RunInFlight {
 
   async #report(outcome: RunOutcome, logLength: number, reporter: Reporter): Promise<RunEnd> {
     this.#reporting = true;
-    const amend = (ended: RunOutcome): RunOutcome =>
-      this.#lateStop ? stoppedLate(ended, this.#lateStop) : ended;
+    // A run that has passed and only waits to say so has passed, though the runner stops meanwhile.
+    const amend = (ended: RunOutcome, cut: boolean): RunOutcome =>
+      this.#lateStop && (cut || this.#lateStop.reason === 'cancelled')
+        ? stoppedLate(ended, this.#lateStop)
+        : ended;
     if (!this.#stale) return await reporter.finish(outcome, logLength, amend);
     reporter.abandon();
     return { outcome, reported: 'stale' };
