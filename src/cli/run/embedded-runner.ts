@@ -6,7 +6,7 @@ import type { RunningServer } from '../../server/server.ts';
 import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
-import { baseEnv, hostFacts, processName } from '../runner/runner-options.ts';
+import { baseEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
 import { version } from '../version.ts';
 
 const ACCOUNT = 'here';
@@ -53,15 +53,7 @@ export async function embeddedRunner(
     once: false,
     exitStatus: false,
     leaseWaitMs: 60_000,
-    noCache: settings.noCache,
-    cacheSize: settings.cacheSize,
-    gitSize: settings.gitSize,
-    minFree: settings.minFree,
-    trimIntervalMs: settings.trimInterval,
-    drainTimeoutMs: settings.drainTimeout,
-    killGraceMs: settings.killGrace,
-    logLimitBytes: settings.logLimit,
-    artifactLimitBytes: settings.artifactLimit,
+    ...limitsOf(settings),
     hostJobs: 'always', // it is the person's own machine and tree
     baseEnv: baseEnv(context, settings.jobEnv),
     log,

@@ -50,6 +50,34 @@ export function processName(): string {
   return `${process.pid}-${randomBytes(4).toString('hex')}`;
 }
 
+/** The bounds that `vole runner` and `vole run` are both given. */
+export function limitsOf(
+  settings: Settings<'runner'> | Settings<'run'>,
+): Pick<
+  RunnerOptions,
+  | 'noCache'
+  | 'cacheSize'
+  | 'gitSize'
+  | 'minFree'
+  | 'trimIntervalMs'
+  | 'drainTimeoutMs'
+  | 'killGraceMs'
+  | 'logLimitBytes'
+  | 'artifactLimitBytes'
+> {
+  return {
+    noCache: settings.noCache,
+    cacheSize: settings.cacheSize,
+    gitSize: settings.gitSize,
+    minFree: settings.minFree,
+    trimIntervalMs: settings.trimInterval,
+    drainTimeoutMs: settings.drainTimeout,
+    killGraceMs: settings.killGrace,
+    logLimitBytes: settings.logLimit,
+    artifactLimitBytes: settings.artifactLimit,
+  };
+}
+
 export function runnerOptions(
   settings: Settings<'runner'>,
   context: CliContext,
@@ -84,15 +112,7 @@ export function runnerOptions(
     once: settings.once,
     exitStatus: settings.exitStatus,
     leaseWaitMs: settings.leaseWait,
-    noCache: settings.noCache,
-    cacheSize: settings.cacheSize,
-    gitSize: settings.gitSize,
-    minFree: settings.minFree,
-    trimIntervalMs: settings.trimInterval,
-    drainTimeoutMs: settings.drainTimeout,
-    killGraceMs: settings.killGrace,
-    logLimitBytes: settings.logLimit,
-    artifactLimitBytes: settings.artifactLimit,
+    ...limitsOf(settings),
     hostJobs: settings.hostJobs,
     baseEnv: baseEnv(context, settings.jobEnv),
     log,

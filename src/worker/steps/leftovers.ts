@@ -12,8 +12,7 @@ import {
 const GONE_MS = 5_000;
 /**
  * When a step joins the job's cgroup. Moving a process waits for a grace period of the kernel's RCU, 10
- * to 20 ms, and holds up every fork on the host meanwhile: steps of a fraction of a second would spend
- * more on it than on their work, and slow their neighbours.
+ * to 20 ms: steps of a fraction of a second would spend more on it than on their work.
  */
 const JOIN_AFTER_MS = 1_000;
 /** Processes that were forked while their parents were moved are found by looking again. */
