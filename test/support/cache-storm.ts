@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childFile, IN_PID_NAMESPACE, programOf } from './lock-children.ts';
 import type { Random } from './random.ts';
+import { until } from './until.ts';
 
 interface Line {
   readonly what: string;
@@ -19,8 +20,8 @@ export interface StormOptions {
   readonly processes: number;
   readonly guards: 'real' | 'broken';
   readonly pidNamespaces: boolean;
-  /** Longest SIGSTOP. */
-  readonly stopMs: number;
+  /** Shortest and longest SIGSTOP. */
+  readonly stopMs: { readonly least: number; readonly most: number };
   readonly random: Random;
 }
 
@@ -31,6 +32,8 @@ export interface StormResult {
   readonly faults: readonly Line[];
   readonly kills: number;
   readonly stops: number;
+  /** Processes that have said something. */
+  readonly begun: number;
   readonly held: number;
   readonly exclusive: number;
   readonly removed: number;
@@ -38,8 +41,12 @@ export interface StormResult {
 
 /** Processes that use and trim one directory, while this one kills, stops and replaces them at random. */
 export async function storm(options: StormOptions): Promise<StormResult> {
-  const run = new Storm(options);
-  return await run.run();
+  return await new Storm(options).run();
+}
+
+/** Without kills, and with stops only: at most `ms` long, and over when a lock was found out. */
+export async function stormUntilFoundOut(options: StormOptions): Promise<StormResult> {
+  return await new Storm(options).runUntilFoundOut();
 }
 
 const MOST_TIMES = 6;
@@ -71,10 +78,30 @@ class Storm {
         if (random.chance(50)) await this.#kill(label).then(() => this.#start());
         else void this.#stop(label);
       }
+      return this.#result();
     } finally {
       await Promise.all([...this.#children.keys()].map((label) => this.#kill(label)));
     }
-    return this.#result();
+  }
+
+  /**
+   * Stops one process after the other for longer than a lock lasts that time takes away, until a lock is
+   * found out or `ms` have passed. Nobody is killed: who lost what it held must live to say so.
+   */
+  async runUntilFoundOut(): Promise<StormResult> {
+    const { ms, processes } = this.#options;
+    try {
+      for (let at = 0; at < processes; at += 1) this.#start();
+      await until('all have begun', () => this.#result().begun === processes, ms);
+      const begun = performance.now();
+      for (let at = 0; this.#result().violations.length === 0 && performance.now() - begun < ms; at += 1) {
+        await this.#stop(`p${at % processes}`);
+        await delay(500);
+      }
+      return this.#result();
+    } finally {
+      await Promise.all([...this.#children.keys()].map((label) => this.#kill(label)));
+    }
   }
 
   #start(): void {
@@ -106,7 +133,8 @@ class Storm {
     if (!child) return;
     this.#signal(child, 'SIGSTOP');
     this.#stops += 1;
-    await delay(this.#options.random.below(this.#options.stopMs));
+    const { random, stopMs } = this.#options;
+    await delay(stopMs.least + random.below(stopMs.most - stopMs.least + 1));
     this.#signal(child, 'SIGCONT');
   }
 
@@ -137,6 +165,7 @@ class Storm {
       faults: of('fault'),
       kills: this.#kills,
       stops: this.#stops,
+      begun: new Set(of('counts').map(({ by }) => by.replace(/t$/, ''))).size,
       held: sum('held'),
       exclusive: sum('exclusive'),
       removed: sum('removed'),
