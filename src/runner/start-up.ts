@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
@@ -77,7 +78,11 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const swept = await sweep(dir, trash, options.hello.process);
   for (const line of swept.lines) log.info({}, line);
   step('saved checkouts');
-  log.debug(saved.tidy(), 'tidied the saved checkouts');
+  const { removed, ...tidied } = saved.tidy();
+  if (removed.length > 0) {
+    log.info({ removed }, `removed ${counted(removed.length, 'file')} that a killed git left in git/`);
+  }
+  log.debug(tidied, 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
     const cleared = trimmer.clearFree();

@@ -7,11 +7,22 @@ import type { Trash } from '../dir/trash.ts';
 import type { OwnersOf } from './owners-of.ts';
 
 const SUFFIX = '.git';
+/** While a fetch makes one, see the worker's checkout. */
+const HALF_MADE = `${SUFFIX}.new`;
 /** Git's own measure for when packing is worth it (`gc.autoPackLimit`). */
 const MANY_PACKS = 50;
 /** A commit that was not fetched anew for this long is pinned no more. */
 const PIN_MS = 30 * 86_400_000;
 const MAINTENANCE_MS = 30 * 60_000;
+
+export interface Tidied {
+  /** What git processes that were killed had left, below `git/`. */
+  readonly removed: readonly string[];
+  /** Old pins that were removed. */
+  readonly unpinned: number;
+  /** Saved checkouts that were passed over since they are in use. */
+  readonly busy: readonly string[];
+}
 
 /**
  * The saved checkouts of a directory. Removing or repacking one needs its guard alone: jobs hold it
@@ -57,11 +68,18 @@ export class SavedCheckouts {
   }
 
   /** At a start: clears what a git that was killed left, and pins that nobody has wanted for long. */
-  tidy(): { tidied: number; busy: number } {
-    let tidied = 0;
-    const names = this.names();
-    for (const name of names) if (this.#alone(name, () => this.#clear(name))) tidied++;
-    return { tidied, busy: names.length - tidied };
+  tidy(): Tidied {
+    const removed: string[] = [];
+    const busy: string[] = [];
+    let unpinned = 0;
+    for (const name of this.names()) {
+      const alone = this.#alone(name, () => {
+        unpinned += this.#clear(name, removed);
+      });
+      if (!alone) busy.push(name);
+    }
+    this.#removeHalfMade(removed);
+    return { removed, unpinned, busy };
   }
 
   /** Packs what has become many packs. Nobody fetches or reads meanwhile, and no object is dropped. */
@@ -80,12 +98,32 @@ export class SavedCheckouts {
     }
   }
 
-  #clear(name: string): void {
+  /** Gives the number of old pins that it removed. */
+  #clear(name: string, removed: string[]): number {
+    let unpinned = 0;
     const root = this.path(name);
     for (const file of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
       const base = path.basename(file);
-      const unused = base.endsWith('.lock') || base.startsWith('tmp_') || this.#isOldPin(root, file);
-      if (unused) rmSync(path.join(root, file), { force: true });
+      const isLeft = base.endsWith('.lock') || base.startsWith('tmp_');
+      const isOldPin = !isLeft && this.#isOldPin(root, file);
+      if (!isLeft && !isOldPin) continue;
+      // A directory of that kind is what a git that received objects had for them.
+      rmSync(path.join(root, file), { force: true, recursive: true });
+      if (isOldPin) unpinned += 1;
+      else removed.push(path.join(`${name}${SUFFIX}`, file));
+    }
+    return unpinned;
+  }
+
+  /** Repositories whose making was interrupted before they had their name; whoever makes one fetches. */
+  #removeHalfMade(removed: string[]): void {
+    for (const entry of readdirSync(this.#dir.layout.git)) {
+      if (!entry.endsWith(HALF_MADE)) continue;
+      const guard = this.#dir.guards.try(guardName.fetch(entry.slice(0, -HALF_MADE.length)), 'exclusive');
+      if (!guard) continue;
+      const gone = this.#trash.tryPut(path.join(this.#dir.layout.git, entry));
+      guard.release();
+      if (gone === 'put') removed.push(entry);
     }
   }
 

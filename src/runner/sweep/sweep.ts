@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { counted } from '../../shared/counted.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
@@ -76,7 +77,7 @@ class Sweeper {
     this.#trash = trash;
     this.#seats = new ProcessSeats(dir);
     const emptied = trash.empty();
-    if (emptied > 0) this.#lines.push(`finishing ${emptied} interrupted removals`);
+    if (emptied > 0) this.#lines.push(`finishing ${counted(emptied, 'interrupted removal')}`);
   }
 
   get swept(): Swept {

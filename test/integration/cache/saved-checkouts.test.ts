@@ -55,7 +55,7 @@ describe('a saved checkout', () => {
     expect(rig.saved.removeIfFree(NAME)).toBe('busy');
     expect(await rig.saved.maintain(NAME, NEVER)).toBe('busy');
     expect((await rig.trimmer().trim())?.git.busy).toEqual([NAME]);
-    expect(rig.saved.tidy()).toEqual({ tidied: 0, busy: 1 });
+    expect(rig.saved.tidy()).toEqual({ removed: [], unpinned: 0, busy: [NAME] });
     // A fetch beside a reader is no writer that a reader must wait for.
     const fetch = rig.dir.guards.try(guardName.fetch(NAME), 'exclusive');
     expect(fetch).not.toBeNull();
@@ -84,10 +84,19 @@ describe('a saved checkout', () => {
     const kept = commitInPack('kept', true);
     const old = commitInPack('old', true);
     utimesSync(path.join(bare, 'refs/vole', old), 1, 1);
-    for (const file of ['shallow.lock', 'objects/pack/tmp_pack_x', 'refs/vole/a.lock']) {
-      writeFileSync(path.join(bare, file), '');
-    }
-    expect(rig.saved.tidy()).toEqual({ tidied: 1, busy: 0 });
+    const files = ['shallow.lock', 'objects/pack/tmp_pack_x', 'refs/vole/a.lock'];
+    for (const file of files) writeFileSync(path.join(bare, file), '');
+    mkdirSync(path.join(bare, 'objects/tmp_objdir-incoming-x/aa'), { recursive: true });
+    const half = 'team-web-0123456789abcdef.git.new';
+    mkdirSync(path.join(rig.dir.layout.git, half));
+    const making = rig.dir.guards.try(guardName.fetch('team-web-0123456789abcdef'), 'exclusive');
+    const tidied = rig.saved.tidy();
+    expect(tidied).toMatchObject({ unpinned: 1, busy: [] });
+    expect(tidied.removed.toSorted()).toEqual(
+      [...files, 'objects/tmp_objdir-incoming-x'].map((file) => `${NAME}.git/${file}`).toSorted(),
+    );
+    making?.release();
+    expect(rig.saved.tidy()).toEqual({ removed: [half], unpinned: 0, busy: [] });
     expect(readdirSync(path.join(bare, 'refs/vole'))).toEqual([kept]);
     expect(existsSync(path.join(bare, 'shallow.lock'))).toBe(false);
     expect(readdirSync(path.join(bare, 'objects/pack')).filter((file) => file.startsWith('tmp_'))).toEqual(
