@@ -64,7 +64,7 @@ function sentence(what: string, eviction: Eviction): string {
 }
 
 async function clear({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
-  const cleared = trimmer.clearFree();
+  const cleared = await trimmer.clearFree();
   await trash.settled();
   if (json) return printJson(context, cleared);
   const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';

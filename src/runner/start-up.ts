@@ -9,7 +9,7 @@ import { OwnersOf } from './cache/owners-of.ts';
 import { SavedCheckouts } from './cache/saved-checkouts.ts';
 import { TrimTicker } from './cache/trim-ticker.ts';
 import { Trimmer } from './cache/trimmer.ts';
-import { FileThread } from './dir/file-thread.ts';
+import { FileThreads } from './dir/file-threads.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
@@ -61,7 +61,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   await needTools(['git', 'mkfifo']);
   step('directory');
   const dir = await openDir(options.dir);
-  const files = new FileThread(options.fileThreadFile);
+  const files = new FileThreads(options.fileThreadFile);
   const trash = new Trash(dir.layout.trash, files, warn);
   const owners = new OwnersOf(dir.layout.jobs);
   const namespaces = new Namespaces(dir, trash, owners);
@@ -85,7 +85,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   log.debug(tidied, 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
-    const cleared = trimmer.clearFree();
+    const cleared = await trimmer.clearFree();
     log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
   }
   step('probe');

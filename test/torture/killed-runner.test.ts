@@ -113,6 +113,9 @@ describe('kill -9 of a runner', () => {
     const first = runner();
     await half();
     await until('what git makes meanwhile', isThere);
+    rig.cleanup.defer(() => {
+      for (const pid of ofJobs()) process.kill(pid, 'SIGKILL'); // where the promise is broken
+    });
     await kill(first);
     expect(ofJobs()).not.toEqual([]); // its git lives on and waits
     writeFileSync(at('go'), '');

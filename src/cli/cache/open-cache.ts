@@ -6,7 +6,7 @@ import { Namespaces } from '../../runner/cache/namespaces.ts';
 import { OwnersOf } from '../../runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../runner/cache/saved-checkouts.ts';
 import { Trimmer } from '../../runner/cache/trimmer.ts';
-import { FileThread } from '../../runner/dir/file-thread.ts';
+import { FileThreads } from '../../runner/dir/file-threads.ts';
 import { openDir } from '../../runner/dir/open-dir.ts';
 import { Trash } from '../../runner/dir/trash.ts';
 import { VoleError } from '../../shared/errors.ts';
@@ -33,7 +33,7 @@ export async function withCache(
     throw new VoleError('not-found', `--dir ${root} is no runner's directory: it has no format.json`);
   }
   const dir = await openDir(root);
-  const files = new FileThread(fileURLToPath(new URL('file-thread.js', import.meta.url)));
+  const files = new FileThreads(fileURLToPath(new URL('file-thread.js', import.meta.url)));
   const warn = (line: string): void => context.stderr(`vole: ${line}\n`);
   try {
     const trash = new Trash(dir.layout.trash, files, warn);

@@ -1,12 +1,12 @@
 import { statfsSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
 import { runChore } from '../../shared/lock/chore.ts';
-import type { FileThread } from '../dir/file-thread.ts';
+import type { FileThreads } from '../dir/file-threads.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
 import type { Namespaces } from './namespaces.ts';
-import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
+import { type Breathe, breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
 
 export interface TrimLimits {
@@ -20,6 +20,13 @@ export interface Trimmed {
   readonly git: Eviction;
 }
 
+/** How far something that takes long has come; `total` may be 0. */
+export type OnProgress = (what: 'measuring' | 'evicting', done: number, total: number) => void;
+
+const UNHEARD: OnProgress = () => {};
+/** Small namespaces are measured faster than one by one they are asked for. */
+const MEASURED_AT_ONCE = 16;
+
 /**
  * Keeps a directory within its limits: measures on the file thread what has changed since it was last
  * measured, and evicts here, each thing under its own guard. One process has the turn at a time, which
@@ -29,7 +36,7 @@ export class Trimmer {
   readonly #dir: RunnerDir;
   readonly #namespaces: Namespaces;
   readonly #saved: SavedCheckouts;
-  readonly #files: FileThread;
+  readonly #files: FileThreads;
   readonly #trash: Trash;
   readonly #limits: TrimLimits;
   readonly #log: RunnerLog;
@@ -38,7 +45,7 @@ export class Trimmer {
     dir: RunnerDir;
     namespaces: Namespaces;
     saved: SavedCheckouts;
-    files: FileThread;
+    files: FileThreads;
     trash: Trash;
     limits: TrimLimits;
     log: RunnerLog;
@@ -59,16 +66,16 @@ export class Trimmer {
   }
 
   /** One turn; null where another process has it. Never rejects: a trim that fails is tried again later. */
-  async trim(): Promise<Trimmed | null> {
+  async trim(onProgress: OnProgress = UNHEARD): Promise<Trimmed | null> {
     let trimmed: Trimmed | null = null;
     try {
       await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
-        this.#removeUnwanted();
+        await this.#removeUnwanted();
         this.#namespaces.tidyRecords();
         // What is on its way out still counts on the disk: without this wait, too much would follow it.
         if (this.isLow()) await this.#trash.settled();
-        trimmed = await this.#evictAll(signal);
+        trimmed = await this.#evictAll(signal, onProgress);
         for (const name of this.#saved.names()) await this.#saved.maintain(name, signal);
       });
     } catch (error) {
@@ -78,25 +85,36 @@ export class Trimmer {
   }
 
   /** For a start with `--no-cache`: removes every namespace that nobody uses. */
-  clearFree(): { removed: string[]; busy: string[] } {
+  async clearFree(onProgress: OnProgress = UNHEARD): Promise<{ removed: string[]; busy: string[] }> {
     const removed: string[] = [];
     const busy: string[] = [];
-    for (const name of this.#namespaces.records.names()) {
+    const names = this.#namespaces.records.names();
+    const breathe = breather();
+    for (const [at, name] of names.entries()) {
+      await breathe();
+      onProgress('evicting', at, names.length);
       (this.#namespaces.removeIfFree(name) === 'removed' ? removed : busy).push(name);
     }
     return { removed, busy };
   }
 
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
-  #removeUnwanted(): void {
+  async #removeUnwanted(): Promise<void> {
+    const breathe = breather();
     for (const name of this.#namespaces.records.names()) {
+      await breathe();
       if (this.#namespaces.records.isUnwanted(name)) this.#namespaces.removeIfFree(name);
     }
   }
 
-  async #evictAll(signal: AbortSignal): Promise<Trimmed> {
-    const cacheEntries = await this.#measureNamespaces(signal);
-    const gitEntries = await this.#measureSaved(signal);
+  async #evictAll(signal: AbortSignal, onProgress: OnProgress): Promise<Trimmed> {
+    const names = this.#namespaces.records.names();
+    const saved = this.#saved.names();
+    let measured = 0;
+    const hear = (): void => onProgress('measuring', (measured += 1), names.length + saved.length);
+    const breathe = breather();
+    const cacheEntries = await some(names, signal, hear, (name) => this.#measureNamespace(name, breathe));
+    const gitEntries = await some(saved, signal, hear, (name) => this.#measureSaved(name));
     const disk = diskOf(this.#dir.layout.root);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
@@ -105,9 +123,11 @@ export class Trimmer {
       return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - toGive));
     };
     const used = new Map(cacheEntries.map(({ name, lastUsed }) => [name, lastUsed]));
-    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) =>
-      signal.aborted ? 'kept' : this.#evictNamespace(name, used),
-    );
+    let tried = 0;
+    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) => {
+      onProgress('evicting', (tried += 1), cacheEntries.length);
+      return signal.aborted ? 'kept' : this.#evictNamespace(name, used);
+    });
     const stillMissing = Math.max(0, missing - (cache.bytesBefore - cache.bytesAfter));
     const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries, stillMissing), (name) =>
       signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
@@ -126,34 +146,23 @@ export class Trimmer {
     );
   }
 
-  async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
-    const entries: TrimEntry[] = [];
-    const breathe = breather();
-    for (const name of this.#namespaces.records.names()) {
-      await breathe();
-      if (signal.aborted) break;
-      const record = this.#namespaces.records.read(name);
-      const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
-      let bytes = known ? record.sizeBytes : null;
-      // What is in use may grow: it is measured anew each time, and again once it is free.
-      if (bytes === null || this.#namespaces.inUse(name)) {
-        const begun = Date.now();
-        bytes = await this.#files.measure(this.#dir.layout.namespace(name));
-        this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
-      }
-      entries.push({ name, bytes, lastUsed: record?.lastUsed ?? 0 });
+  async #measureNamespace(name: string, breathe: Breathe): Promise<TrimEntry> {
+    await breathe();
+    const record = this.#namespaces.records.read(name);
+    const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
+    let bytes = known ? record.sizeBytes : null;
+    // What is in use may grow: it is measured anew each time, and again once it is free.
+    if (bytes === null || this.#namespaces.inUse(name)) {
+      const begun = Date.now();
+      bytes = await this.#files.measure(this.#dir.layout.namespace(name));
+      this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
     }
-    return entries;
+    return { name, bytes, lastUsed: record?.lastUsed ?? 0 };
   }
 
-  async #measureSaved(signal: AbortSignal): Promise<TrimEntry[]> {
-    const entries: TrimEntry[] = [];
-    for (const name of this.#saved.names()) {
-      if (signal.aborted) break;
-      const bytes = await this.#files.measure(this.#saved.path(name));
-      entries.push({ name, bytes, lastUsed: this.#saved.lastUsed(name) });
-    }
-    return entries;
+  async #measureSaved(name: string): Promise<TrimEntry> {
+    const bytes = await this.#files.measure(this.#saved.path(name));
+    return { name, bytes, lastUsed: this.#saved.lastUsed(name) };
   }
 
   #report(what: string, eviction: Eviction): void {
@@ -168,6 +177,26 @@ export class Trimmer {
       );
     }
   }
+}
+
+/** Measures those that are named, several at once; fewer where the signal aborts. */
+async function some(
+  names: readonly string[],
+  signal: AbortSignal,
+  hear: () => void,
+  measure: (name: string) => Promise<TrimEntry>,
+): Promise<TrimEntry[]> {
+  const entries: TrimEntry[] = [];
+  const left = names.values();
+  const lane = async (): Promise<void> => {
+    for (const name of left) {
+      if (signal.aborted) return;
+      entries.push(await measure(name));
+      hear();
+    }
+  };
+  await Promise.all(Array.from({ length: MEASURED_AT_ONCE }, lane));
+  return entries;
 }
 
 export function bytesOf(size: SizeOrShare, totalBytes: number): number {
