@@ -11,6 +11,8 @@ const SUFFIX = '.git';
 const HALF_MADE = `${SUFFIX}.new`;
 /** Git's own measure for when packing is worth it (`gc.autoPackLimit`). */
 const MANY_PACKS = 50;
+/** The same for objects in files of their own (`gc.auto`), which small fetches leave. */
+const MANY_LOOSE = 6_700;
 /** A commit that was not fetched anew for this long is pinned no more. */
 const PIN_MS = 30 * 86_400_000;
 const MAINTENANCE_MS = 30 * 60_000;
@@ -82,9 +84,28 @@ export class SavedCheckouts {
     return { removed, unpinned, busy };
   }
 
-  /** Packs what has become many packs. Nobody fetches or reads meanwhile, and no object is dropped. */
+  /**
+   * Reads every object. `skipped` where somebody has it alone or git did not get to its end; `damage` is
+   * what git says of it. Held shared, as by a job that reads it: fetches go on.
+   */
+  async verify(name: string): Promise<'whole' | 'skipped' | { damage: string }> {
+    const guard = this.#dir.guards.try(guardName.savedCheckout(name), 'shared');
+    if (!guard) return 'skipped';
+    try {
+      const git = ['-c', 'core.commitGraph=false', 'fsck', '--no-dangling', '--no-progress', '--no-reflogs'];
+      const cwd = this.path(name);
+      // Named, or git would look for a repository above a folder that is none any more.
+      const done = await runCommand('git', ['--git-dir', cwd, ...git], { cwd, timeoutMs: MAINTENANCE_MS });
+      if (done.ok) return 'whole';
+      return done.missing || done.timedOut ? 'skipped' : { damage: done.why };
+    } finally {
+      guard.release();
+    }
+  }
+
+  /** Packs what has become many packs or many single objects. Nobody fetches or reads meanwhile, and no object is dropped. */
   async maintain(name: string, signal: AbortSignal): Promise<'maintained' | 'busy' | 'not-needed'> {
-    if (this.#packs(name) < MANY_PACKS) return 'not-needed';
+    if (this.#packs(name) < MANY_PACKS && this.#looseObjects(name) < MANY_LOOSE) return 'not-needed';
     const guard = this.#dir.guards.try(guardName.savedCheckout(name), 'exclusive');
     if (!guard) return 'busy';
     try {
@@ -146,11 +167,19 @@ export class SavedCheckouts {
   }
 
   #packs(name: string): number {
+    return this.#files(name, 'pack').filter((file) => file.endsWith('.pack')).length;
+  }
+
+  /** About as many: their names are spread evenly over 256 folders, of which one is counted. */
+  #looseObjects(name: string): number {
+    return this.#files(name, '17').length * 256;
+  }
+
+  #files(name: string, folder: string): string[] {
     try {
-      const packs = readdirSync(path.join(this.path(name), 'objects', 'pack'));
-      return packs.filter((file) => file.endsWith('.pack')).length;
+      return readdirSync(path.join(this.path(name), 'objects', folder));
     } catch {
-      return 0;
+      return [];
     }
   }
 }

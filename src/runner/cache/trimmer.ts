@@ -5,9 +5,11 @@ import type { FileThreads } from '../dir/file-threads.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
+import { saidOf, unownedTrees } from '../sweep/unowned-trees.ts';
 import type { Namespaces } from './namespaces.ts';
-import { type Breathe, breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
+import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
+import { Sizes } from './sizes.ts';
 
 export interface TrimLimits {
   readonly cacheSize: SizeOrShare;
@@ -24,8 +26,6 @@ export interface Trimmed {
 export type OnProgress = (what: 'measuring' | 'evicting', done: number, total: number) => void;
 
 const UNHEARD: OnProgress = () => {};
-/** Small namespaces are measured faster than one by one they are asked for. */
-const MEASURED_AT_ONCE = 16;
 
 /**
  * Keeps a directory within its limits: measures on the file thread what has changed since it was last
@@ -36,10 +36,12 @@ export class Trimmer {
   readonly #dir: RunnerDir;
   readonly #namespaces: Namespaces;
   readonly #saved: SavedCheckouts;
-  readonly #files: FileThreads;
+  readonly #sizes: Sizes;
   readonly #trash: Trash;
   readonly #limits: TrimLimits;
   readonly #log: RunnerLog;
+  /** Trees that were warned of. */
+  readonly #warned = new Set<string>();
 
   constructor(parts: {
     dir: RunnerDir;
@@ -53,7 +55,7 @@ export class Trimmer {
     this.#dir = parts.dir;
     this.#namespaces = parts.namespaces;
     this.#saved = parts.saved;
-    this.#files = parts.files;
+    this.#sizes = new Sizes(parts.dir, parts.namespaces, parts.saved, parts.files);
     this.#trash = parts.trash;
     this.#limits = parts.limits;
     this.#log = parts.log;
@@ -71,6 +73,7 @@ export class Trimmer {
     try {
       await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
+        this.#warnOfUnreadable();
         await this.#removeUnwanted();
         this.#namespaces.tidyRecords();
         // What is on its way out still counts on the disk: without this wait, too much would follow it.
@@ -98,6 +101,17 @@ export class Trimmer {
     return { removed, busy };
   }
 
+  /** Once each: it keeps everything, and the report of what is in use would not say why. */
+  #warnOfUnreadable(): void {
+    for (const tree of unownedTrees(this.#dir.layout.jobs)) {
+      if (tree.fault === 'no owner record' || this.#warned.has(tree.name)) continue;
+      this.#warned.add(tree.name);
+      const remedy =
+        'it goes with its job, or when a runner starts or `vole cache verify` runs while no runner lives';
+      this.#log.warn({ tree: tree.name }, `${saidOf(tree)}; ${remedy}`);
+    }
+  }
+
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
   async #removeUnwanted(): Promise<void> {
     const breathe = breather();
@@ -108,13 +122,9 @@ export class Trimmer {
   }
 
   async #evictAll(signal: AbortSignal, onProgress: OnProgress): Promise<Trimmed> {
-    const names = this.#namespaces.records.names();
-    const saved = this.#saved.names();
-    let measured = 0;
-    const hear = (): void => onProgress('measuring', (measured += 1), names.length + saved.length);
-    const breathe = breather();
-    const cacheEntries = await some(names, signal, hear, (name) => this.#measureNamespace(name, breathe));
-    const gitEntries = await some(saved, signal, hear, (name) => this.#measureSaved(name));
+    const { cache: cacheEntries, git: gitEntries } = await this.#sizes.all(signal, (done, total) =>
+      onProgress('measuring', done, total),
+    );
     const disk = diskOf(this.#dir.layout.root);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
@@ -146,25 +156,6 @@ export class Trimmer {
     );
   }
 
-  async #measureNamespace(name: string, breathe: Breathe): Promise<TrimEntry> {
-    await breathe();
-    const record = this.#namespaces.records.read(name);
-    const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
-    let bytes = known ? record.sizeBytes : null;
-    // What is in use may grow: it is measured anew each time, and again once it is free.
-    if (bytes === null || this.#namespaces.inUse(name)) {
-      const begun = Date.now();
-      bytes = await this.#files.measure(this.#dir.layout.namespace(name));
-      this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
-    }
-    return { name, bytes, lastUsed: record?.lastUsed ?? 0 };
-  }
-
-  async #measureSaved(name: string): Promise<TrimEntry> {
-    const bytes = await this.#files.measure(this.#saved.path(name));
-    return { name, bytes, lastUsed: this.#saved.lastUsed(name) };
-  }
-
   #report(what: string, eviction: Eviction): void {
     const { removed, busy, bytesBefore, bytesAfter, overshootBytes } = eviction;
     if (removed.length > 0) {
@@ -177,26 +168,6 @@ export class Trimmer {
       );
     }
   }
-}
-
-/** Measures those that are named, several at once; fewer where the signal aborts. */
-async function some(
-  names: readonly string[],
-  signal: AbortSignal,
-  hear: () => void,
-  measure: (name: string) => Promise<TrimEntry>,
-): Promise<TrimEntry[]> {
-  const entries: TrimEntry[] = [];
-  const left = names.values();
-  const lane = async (): Promise<void> => {
-    for (const name of left) {
-      if (signal.aborted) return;
-      entries.push(await measure(name));
-      hear();
-    }
-  };
-  await Promise.all(Array.from({ length: MEASURED_AT_ONCE }, lane));
-  return entries;
 }
 
 export function bytesOf(size: SizeOrShare, totalBytes: number): number {

@@ -28,6 +28,7 @@ export class Trash {
   /** What is being deleted, by its place here. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
+  #total = 0;
 
   constructor(dir: string, files: FileThreads, warn: (line: string) => void) {
     this.#dir = dir;
@@ -69,12 +70,18 @@ export class Trash {
     return places.length;
   }
 
+  /** How many trees are deleted, of those that there were since there was none. */
+  get progress(): { done: number; total: number } {
+    return { done: this.#total - this.#working.size, total: this.#total };
+  }
+
   /** Resolves when everything put here so far is deleted, or could not be. */
   async settled(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
   #delete(place: string): void {
+    this.#total = this.#working.size === 0 ? 1 : this.#total + 1;
     const work = this.#files
       .remove(place)
       .then((left) => this.#tell(left))
