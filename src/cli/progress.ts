@@ -31,7 +31,11 @@ export class Progress {
   constructor(context: CliContext, json: boolean, look: () => Step | null) {
     this.#context = context;
     this.#isShown = context.interactive && !json && context.env['TERM'] !== 'dumb';
-    this.#live = new LiveLines((text) => context.stdout(text), this.#isShown, () => context.columns);
+    this.#live = new LiveLines(
+      (text) => context.stdout(text),
+      this.#isShown,
+      () => context.columns,
+    );
     this.#look = look;
     this.#timer = this.#isShown ? setInterval(() => this.#draw(), REDRAW_MS) : null;
     this.#timer?.unref();

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../src/runner/sweep/sweep.ts';
 import { CacheActor } from '../support/cache-actor.ts';
+import { longestTurnMs } from '../support/main-thread-load.ts';
 import { manyFiles } from '../support/many-files.ts';
 import { CacheRig } from '../support/runner-dir-rig.ts';
 import { Cleanup } from '../support/temp.ts';
@@ -124,19 +124,17 @@ describe('much in a namespace', () => {
     },
   );
 
-  it(`with ${FILES} files does not stall the main thread`, async () => {
+  it(`with ${FILES} files, beside 400 small ones, does not keep the event loop`, async () => {
     const held = await rig.hold();
     manyFiles(held.path, FILES);
     held.release({ remove: false });
-    for (let at = 0; at < 200; at += 1) await rig.fill(`team/small${at}`, 10);
-    const stall = monitorEventLoopDelay({ resolution: 5 });
-    stall.enable();
-    const trimmed = await rig.trimmer().trim();
-    await rig.trash.settled();
-    stall.disable();
-    expect(trimmed?.cache.removed).toHaveLength(201);
+    for (let at = 0; at < 400; at += 1) await rig.fill(`team/small${at}`, 10);
+    const trimmer = rig.trimmer();
+    const kept = await longestTurnMs(async () => {
+      expect((await trimmer.trim())?.cache.removed).toHaveLength(401);
+      await rig.trash.settled();
+    });
     expect(readdirSync(rig.dir.layout.trash)).toEqual([]);
-    // 50 ms is the aim, which bench/locks.ts measures; a test shares its machine with others.
-    expect(stall.max / 1e6).toBeLessThan(250);
+    expect(kept).toBeLessThan(50);
   });
 });
