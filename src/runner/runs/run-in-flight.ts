@@ -25,6 +25,8 @@ export interface JobRoom {
   readonly cgroup: string | null;
   readonly marker: string;
   readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
+  /** Closes what a thread that has ended has left open in the tree. */
+  closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
   releaseCache(how: { joined: boolean }): void;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
@@ -226,8 +228,9 @@ export class RunInFlight {
   /** Guards go when the processes are gone. What withstands KILL keeps them, and the slot goes on. */
   async #letGo(end: TaskEnd, room: JobRoom): Promise<void> {
     if (end.type === 'died') await this.#task?.terminate();
-    this.#port?.takeBack();
     const threadDied = end.type === 'died';
+    this.#port?.takeBackStreams({ threadDied });
+    if (threadDied) room.closeLeft();
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
       const { run, attempt } = this.spec;
