@@ -6,6 +6,7 @@ import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
+import { Mirrors } from './pipelines/mirrors.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
 import { openLeaseQueue } from './queue/open.ts';
 import type { LeaseQueue, Presence } from './queue/queue.ts';
@@ -88,12 +89,9 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('logs', () => logs.close());
   const artifacts = openArtifactFiles(dir.artifacts);
   releasers.add('artifacts', () => artifacts.close());
-  const pipelines = new Pipelines({
-    store,
-    mirrorsDir: dir.mirrors,
-    git: gitWith(options.env ?? { HOME: homedir() }),
-  });
-  releasers.add('pipelines', () => pipelines.close());
+  const mirrors = new Mirrors(dir.mirrors, gitWith(options.env ?? { HOME: homedir() }));
+  releasers.add('mirrors', () => mirrors.close());
+  const pipelines = new Pipelines(store, mirrors);
 
   const ssh = await startSshEndpoint({
     ...settings.ssh,
@@ -122,6 +120,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     presence: ssh,
     secrets,
     pipelines,
+    mirrors,
     access: policyFor(settings.http.host, token),
     clock: systemClock,
     closing: closing.signal,

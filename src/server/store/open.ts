@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { SqliteEvents } from './events.ts';
 import { Lanes } from './lanes.ts';
 import { SqliteRepositories } from './repositories.ts';
 import { SqliteRuns } from './runs.ts';
@@ -26,6 +27,7 @@ export async function openSqliteStore(
     repositories: new SqliteRepositories(sql, writer, lanes, clock),
     secrets: new SqliteSecrets(sql, writer, clock),
     runs: new SqliteRuns(sql, writer, lanes, clock),
+    events: new SqliteEvents(sql, writer, lanes, clock),
     close: async () => {
       try {
         writer.close();

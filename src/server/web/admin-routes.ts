@@ -43,14 +43,14 @@ function addRepositoryRoutes(app: Hono, parts: WebParts): void {
     const body = await jsonBody(context, setRepositoryBodySchema);
     const before = await repositories.get(name);
     const after = await setRepository(parts.store, name, body);
-    if (before !== null && before.cloneUrl !== after.cloneUrl) await parts.pipelines.forget(before);
+    if (before !== null && before.cloneUrl !== after.cloneUrl) await parts.mirrors.forget(before);
     return context.json(repositoryView(after));
   });
 
   app.delete('/api/repos/:owner/:name', async (context) => {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
     const { repository, secrets } = await removeRepository(parts.store, name);
-    await parts.pipelines.forget(repository);
+    await parts.mirrors.forget(repository);
     return context.json({ removed: 1, secrets });
   });
 }
