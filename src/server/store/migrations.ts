@@ -1,3 +1,5 @@
+import { CONTROL } from './control-sql.ts';
+
 /** One step of the schema. Numbered from 1 without gaps; what was once released is never edited. */
 export interface Migration {
   readonly version: number;
@@ -124,4 +126,7 @@ create table needs (
 create index needs_of on needs (run);
 `;
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: INITIAL }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'initial', sql: INITIAL },
+  { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
+];

@@ -1,5 +1,6 @@
 import type { JobSpec, Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
+import type { CommandFacts, CommandStore, ForgeStore, TaskStore } from './control.ts';
 
 /**
  * Everything durable that the server knows, except log and artifact bytes. Each method that writes
@@ -12,6 +13,9 @@ export interface Store {
   readonly repositories: RepositoryStore;
   readonly secrets: SecretStore;
   readonly runs: RunStore;
+  readonly tasks: TaskStore;
+  readonly forges: ForgeStore;
+  readonly commands: CommandStore;
   close(): Promise<void>;
 }
 
@@ -73,6 +77,8 @@ export interface NewRun {
   /** `received` waits for its authorisation; everything else starts `queued`. */
   readonly state: 'received' | 'queued';
   readonly spec: Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+  /** The comment that asked for it, where it is a command. */
+  readonly command?: CommandFacts;
 }
 
 export interface NewPipeline {
@@ -170,6 +176,8 @@ export interface RunEvents {
   changed(run: number): void;
   /** Some account has lost a key. */
   keysRemoved(): void;
+  /** Control tasks wait to be done. */
+  tasks(): void;
 }
 
 export interface RunStore {
@@ -183,6 +191,10 @@ export interface RunStore {
     limit: number;
     before?: number;
   }): Promise<Run[]>;
+  /** The latest run of this job (`key`) at a commit, over all pipelines. */
+  latestAt(repository: string, sha: string, key: string): Promise<Run | null>;
+  /** The latest pipeline at a commit whose workflow file has a fault. */
+  latestFaultAt(repository: string, sha: string): Promise<{ pipeline: number; fault: string } | null>;
   /** The stored spec. */
   specOf(id: number): Promise<unknown>;
   /**
