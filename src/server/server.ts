@@ -3,6 +3,10 @@ import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
+import { EventWork } from './events/event-work.ts';
+import { ForgeSettings } from './forges/settings.ts';
+import { Intake } from './hooks/intake.ts';
+import { hookSourceOf } from './hooks/source.ts';
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
@@ -90,8 +94,12 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   const artifacts = openArtifactFiles(dir.artifacts);
   releasers.add('artifacts', () => artifacts.close());
   const mirrors = new Mirrors(dir.mirrors, gitWith(options.env ?? { HOME: homedir() }));
-  releasers.add('mirrors', () => mirrors.close());
   const pipelines = new Pipelines(store, mirrors);
+  const work = new EventWork({ store, mirrors, hub: events, log });
+  releasers.add('events', () => work.close());
+  // before the events, which wait for git
+  releasers.add('mirrors', () => mirrors.close());
+  const forges = new ForgeSettings(store.forges, secrets);
 
   const ssh = await startSshEndpoint({
     ...settings.ssh,
@@ -121,6 +129,13 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     secrets,
     pipelines,
     mirrors,
+    intake: new Intake({
+      events: store.events,
+      sourceOf: (repository) => hookSourceOf(repository, store, forges),
+      commandWord: settings.commandWord,
+      log,
+      onEvent: () => work.received(),
+    }),
     access: policyFor(settings.http.host, token),
     clock: systemClock,
     closing: closing.signal,

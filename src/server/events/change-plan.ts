@@ -49,7 +49,8 @@ export async function planChange(
   const paths = pathsOf(workflow.on, asked);
   if (paths !== null) {
     const files = await changedFiles(mirror, event, sha);
-    if (files !== null && !matchesPaths(paths, files)) return { result: 'nothing: `paths` names no changed file' };
+    if (files !== null && !matchesPaths(paths, files))
+      return { result: 'nothing: `paths` names no changed file' };
   }
   return pipeline(facts, title, {
     runs: expandWorkflow(workflow, facts),
@@ -92,7 +93,8 @@ async function changedFiles(
   event: ChangeEvent,
   sha: string,
 ): Promise<readonly string[] | null> {
-  const from = event.kind === 'push' ? await startOfPush(mirror, event, sha) : await startOfPull(mirror, event, sha);
+  const from =
+    event.kind === 'push' ? await startOfPush(mirror, event, sha) : await startOfPull(mirror, event, sha);
   return from === null ? null : mirror.changedFiles(from, sha);
 }
 

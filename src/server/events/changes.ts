@@ -38,7 +38,8 @@ export class Changes implements WorkSource {
     if (first === undefined) return;
     const repository = await repositories.get(name);
     if (repository === null) {
-      for (const { id } of pending) await events.settle(id, { result: 'nothing: the repository was removed' });
+      for (const { id } of pending)
+        await events.settle(id, { result: 'nothing: the repository was removed' });
       return;
     }
     try {

@@ -11,9 +11,9 @@ const BATCH = 50;
  * what the command executes is read after that, so that a stranger's comment costs neither.
  */
 export class Comments implements WorkSource {
-  readonly #store: Pick<Store, 'events' | 'repositories'>;
+  readonly #store: Pick<Store, 'events' | 'repositories' | 'tasks'>;
 
-  constructor(store: Pick<Store, 'events' | 'repositories'>) {
+  constructor(store: Pick<Store, 'events' | 'repositories' | 'tasks'>) {
     this.#store = store;
   }
 
@@ -22,16 +22,16 @@ export class Comments implements WorkSource {
   }
 
   async work(repository: string): Promise<void> {
-    const { events, repositories } = this.#store;
+    const { events, repositories, tasks } = this.#store;
     const known = (await repositories.get(repository)) !== null;
     const pending = await events.pending('comments', BATCH, repository);
+    // done twice where the process is killed in between, which shows once
+    for (const { event } of pending)
+      if (event.kind === 'comment-deleted') await tasks.commentDeleted(repository, event.body);
     // asked for in one turn, they are written in this order by one commit
     await Promise.all(
       pending.map((event) =>
-        events.settle(
-          event.id,
-          known ? resultOf(event) : { result: 'nothing: the repository was removed' },
-        ),
+        events.settle(event.id, known ? resultOf(event) : { result: 'nothing: the repository was removed' }),
       ),
     );
   }
@@ -43,9 +43,12 @@ function resultOf({ repository, event }: StoredEvent): EventResult {
     case 'command':
       return { result: 'a command', pipeline: commandPipeline(repository, asked) };
     case 'abort':
-      return { result: 'an abort' };
+      return {
+        result: 'an abort',
+        abort: { issue: asked.issue, comment: asked.comment, author: asked.author },
+      };
     case 'comment-deleted':
-      return { result: 'a comment to be made anew' };
+      return { result: "a comment of vole's own was deleted" };
     default:
       return asked satisfies never;
   }

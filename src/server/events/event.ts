@@ -1,7 +1,3 @@
-/** A forge whose deliveries are understood. */
-export const FORGES = ['gitea', 'forgejo', 'github'] as const;
-export type ForgeKind = (typeof FORGES)[number];
-
 /** What a comment can ask for; `abort` ends what the others started. */
 export const COMMANDS = ['plan', 'implement', 'fix'] as const;
 export type CommandName = (typeof COMMANDS)[number];

@@ -1,9 +1,10 @@
 import { repositoryNameSchema } from '../../shared/api-names.ts';
-import { FORGES, type ForgeKind } from '../events/event.ts';
+import { FORGE_KINDS, type ForgeKind } from '../store/control.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { BodyBudget, type BodyFault } from './body-budget.ts';
 import { deliveryIdOf, eventNameOf, type Reading, readPayload } from './payload.ts';
 import { BodyDigests, type Header, signatureOf } from './signature.ts';
+import type { HookSource } from './source.ts';
 
 /** A request to `/hooks/FORGE/OWNER/NAME`, its body not yet read. */
 export interface Delivery {
@@ -17,15 +18,6 @@ export interface Delivery {
 export interface HookReply {
   readonly status: 200 | 202 | 400 | 401 | 404 | 408 | 413 | 415 | 503;
   readonly text: string;
-}
-
-/** What is known of a repository whose deliveries are taken. */
-export interface HookSource {
-  readonly forge: ForgeKind;
-  /** `owner/name` as the forge has it. */
-  readonly project: string;
-  readonly secret: Uint8Array;
-  readonly botLogin: string | null;
 }
 
 export interface IntakeParts {
@@ -148,7 +140,7 @@ export class Intake {
 }
 
 function kind(text: string): text is ForgeKind {
-  return (FORGES as readonly string[]).includes(text);
+  return (FORGE_KINDS as readonly string[]).includes(text);
 }
 
 /** Forgejo signs as Gitea does, beside its own. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { refFault } from '../../shared/api-names.ts';
-import type { ForgeKind, HookEvent } from '../events/event.ts';
+import type { HookEvent } from '../events/event.ts';
+import type { ForgeKind } from '../store/control.ts';
 import { askedBy } from './command-text.ts';
 
 /** What a signed body says. `project` is the forge's name of the repository that it is about. */

@@ -22,9 +22,16 @@ export class Mirrors {
     repository: Pick<Repository, 'name' | 'cloneUrl'>,
     task: (mirror: Mirror) => Promise<T>,
   ): Promise<T> {
+    const { signal } = this.#closing;
     return this.#turns.run(repository.name, async () => {
-      if (this.#closing.signal.aborted) throw new VoleError('interrupted', 'the server is closing');
-      return task(new Mirror(this.#dir, repository, this.#git));
+      if (signal.aborted) throw new VoleError('interrupted', 'the server is closing');
+      try {
+        return await task(new Mirror(this.#dir, repository, this.#git));
+      } catch (error) {
+        // git that was ended says nothing about the repository
+        if (signal.aborted) throw new VoleError('interrupted', 'the server is closing', { cause: error });
+        throw error;
+      }
     });
   }
 

@@ -1,3 +1,4 @@
+import type { CommandFacts } from './control.ts';
 import type { Lanes } from './lanes.ts';
 import { needsFirst } from './order-runs.ts';
 import { numberOf } from './rows.ts';
@@ -31,6 +32,7 @@ export function createPipeline(
     pipeline.fault,
     now,
   );
+  if (pipeline.fault !== null) effects.faulty.add(id);
   const ids: number[] = [];
   const byKey = new Map<string, number>();
   for (const at of needsFirst(pipeline.runs)) {
@@ -38,6 +40,7 @@ export function createPipeline(
     const made = insertRun(parts, pipeline.repository, id, run, now);
     ids[at] = made;
     byKey.set(run.key, made);
+    if (run.command) insertCommand(parts.sql, made, pipeline.repository, run.command);
     for (const need of new Set(run.needs))
       parts.sql.run('insert into needs (needed, run) values (?, ?)', byKey.get(need) as number, made);
     effects.changed.add(made);
@@ -100,4 +103,16 @@ function insertRun(
     run.spec === null ? 0 : 1,
     run.supersede ? 1 : 0,
   ).id;
+}
+
+function insertCommand(sql: Sql, run: number, repository: string, command: CommandFacts): void {
+  sql.run(
+    'insert into commands (run, repository, issue, comment, author, name) values (?, ?, ?, ?, ?, ?)',
+    run,
+    repository,
+    command.issue,
+    command.comment,
+    command.author,
+    command.name,
+  );
 }

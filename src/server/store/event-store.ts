@@ -1,4 +1,5 @@
-import type { ForgeKind, HookEvent, Lane } from '../events/event.ts';
+import type { HookEvent, Lane } from '../events/event.ts';
+import type { ForgeKind, TaskPayloads } from './control.ts';
 import type { NewPipeline } from './store.ts';
 
 /** A delivery whose signature was right, about to be kept. */
@@ -30,6 +31,8 @@ export interface StoredEvent {
 export interface EventResult {
   readonly result: string;
   readonly pipeline?: NewPipeline;
+  /** Ends the commands of an issue that were received before it, once its author was found to be allowed. */
+  readonly abort?: Omit<TaskPayloads['abort'], 'upToRun'>;
 }
 
 /** The inbox: deliveries in the order received, each acted on once. */

@@ -1,8 +1,10 @@
 import type { Clock } from '../../shared/platform/clock.ts';
-import { commentOf, type ForgeKind, type HookEvent, type Lane, laneOf } from '../events/event.ts';
+import { commentOf, type HookEvent, type Lane, laneOf } from '../events/event.ts';
+import type { ForgeKind } from './control.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { EventResult, EventStore, NewEvent, StoredEvent } from './event-store.ts';
 import type { Lanes } from './lanes.ts';
+import { requestTask } from './request-task.ts';
 import { Settle } from './settle.ts';
 import type { Sql } from './sql.ts';
 import type { Effects, Writer } from './writer.ts';
@@ -19,7 +21,8 @@ interface EventRow {
   pipeline: number | null;
 }
 
-const SELECT = 'select id, repository, forge, delivery, content, received_at, pending, result, pipeline from events';
+const SELECT =
+  'select id, repository, forge, delivery, content, received_at, pending, result, pipeline from events';
 
 export class SqliteEvents implements EventStore {
   readonly #sql: Sql;
@@ -59,11 +62,7 @@ export class SqliteEvents implements EventStore {
   async pending(lane: Lane, limit: number, repository?: string): Promise<StoredEvent[]> {
     const rows =
       repository === undefined
-        ? this.#sql.all<EventRow>(
-            `${SELECT} where lane = ? and pending = 1 order by id limit ?`,
-            lane,
-            limit,
-          )
+        ? this.#sql.all<EventRow>(`${SELECT} where lane = ? and pending = 1 order by id limit ?`, lane, limit)
         : this.#sql.all<EventRow>(
             `${SELECT} where lane = ? and pending = 1 and repository = ? order by id limit ?`,
             lane,
@@ -102,7 +101,7 @@ export class SqliteEvents implements EventStore {
 
   #settleOne(
     event: number,
-    { result, pipeline }: EventResult,
+    { result, pipeline, abort }: EventResult,
     effects: Effects,
   ): { pipeline: number | null; runs: number[] } | null {
     const { changes } = this.#sql.run(
@@ -111,6 +110,7 @@ export class SqliteEvents implements EventStore {
       event,
     );
     if (changes === 0) return null;
+    if (abort !== undefined) this.#requestAbort(event, abort, effects);
     if (pipeline === undefined) return { pipeline: null, runs: [] };
     const parts = { sql: this.#sql, lanes: this.#lanes, settle: this.#settle };
     const made = createPipeline(parts, pipeline, this.#clock.now(), effects);
@@ -118,15 +118,26 @@ export class SqliteEvents implements EventStore {
     return made;
   }
 
+  #requestAbort(event: number, abort: NonNullable<EventResult['abort']>, effects: Effects): void {
+    const { repository = '' } =
+      this.#sql.get<{ repository: string }>('select repository from events where id = ?', event) ?? {};
+    const last = this.#sql.get<{ id: number | null }>('select max(id) as id from runs');
+    const payload = { ...abort, upToRun: last?.id ?? 0 };
+    const task = { kind: 'abort', repository, subject: String(abort.comment), payload } as const;
+    requestTask(this.#sql, task, this.#clock.now(), effects);
+  }
+
   #find(event: NewEvent): number | null {
     const seen = this.#sql.get<{ id: number }>(
-      `select id from events where repository = ?1 and delivery = ?2
-       union all select id from events where repository = ?1 and digest = ?3
-       union all select id from events where repository = ?1 and comment = ?4
+      `select id from events where repository = ? and delivery = ?
+       union all select id from events where repository = ? and digest = ?
+       union all select id from events where repository = ? and comment = ?
        limit 1`,
       event.repository,
       event.delivery,
+      event.repository,
       event.digest,
+      event.repository,
       commentOf(event.event),
     );
     return seen?.id ?? null;

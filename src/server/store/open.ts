@@ -1,12 +1,16 @@
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { requestCausedTasks } from './caused-tasks.ts';
+import { SqliteCommands } from './commands.ts';
 import { SqliteEvents } from './events.ts';
+import { SqliteForges } from './forges.ts';
 import { Lanes } from './lanes.ts';
 import { SqliteRepositories } from './repositories.ts';
 import { SqliteRuns } from './runs.ts';
 import { SqliteSecrets } from './secrets.ts';
 import { openSql, storeError } from './sql.ts';
 import type { RunEvents, Store } from './store.ts';
+import { SqliteTasks } from './tasks.ts';
 import { Writer } from './writer.ts';
 
 /**
@@ -20,7 +24,7 @@ export async function openSqliteStore(
   clock: Clock = systemClock,
 ): Promise<Store> {
   const sql = openSql(databaseFile);
-  const writer = new Writer(sql, events);
+  const writer = new Writer(sql, events, (effects) => requestCausedTasks(sql, effects, clock.now()));
   const lanes = new Lanes(sql);
   return {
     accounts: new SqliteAccounts(sql, writer, clock),
@@ -28,6 +32,9 @@ export async function openSqliteStore(
     secrets: new SqliteSecrets(sql, writer, clock),
     runs: new SqliteRuns(sql, writer, lanes, clock),
     events: new SqliteEvents(sql, writer, lanes, clock),
+    tasks: new SqliteTasks(sql, writer, clock),
+    forges: new SqliteForges(sql, writer, clock),
+    commands: new SqliteCommands(sql),
     close: async () => {
       try {
         writer.close();

@@ -90,6 +90,27 @@ export class SqliteRuns implements RunStore {
     return rows.map(runOf);
   }
 
+  async latestAt(repository: string, sha: string, key: string): Promise<Run | null> {
+    const row = this.#sql.get<RunRow>(
+      `${SELECT_RUN} where p.repository = ? and p.sha = ? and r.key = ? and r.kind = 'job'
+       order by r.id desc limit 1`,
+      repository,
+      sha,
+      key,
+    );
+    return row ? runOf(row) : null;
+  }
+
+  async latestFaultAt(repository: string, sha: string): Promise<{ pipeline: number; fault: string } | null> {
+    const row = this.#sql.get<{ pipeline: number; fault: string }>(
+      `select id as pipeline, fault from pipelines
+       where repository = ? and sha = ? and fault is not null order by id desc limit 1`,
+      repository,
+      sha,
+    );
+    return row ?? null;
+  }
+
   async specOf(id: number): Promise<unknown> {
     const row = this.#sql.get<{ spec: string }>('select spec from runs where id = ?', id);
     return row ? parsedSpec(row.spec) : null;

@@ -1,5 +1,6 @@
 import type { JobSpec, Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
+import type { CommandFacts, CommandStore, ForgeStore, TaskStore } from './control.ts';
 import type { EventStore } from './event-store.ts';
 
 /**
@@ -14,6 +15,9 @@ export interface Store {
   readonly secrets: SecretStore;
   readonly runs: RunStore;
   readonly events: EventStore;
+  readonly tasks: TaskStore;
+  readonly forges: ForgeStore;
+  readonly commands: CommandStore;
   close(): Promise<void>;
 }
 
@@ -76,16 +80,8 @@ interface NewRunFacts {
   readonly state: 'received' | 'queued';
   /** A newer pipeline of the same ref and event ends it while it is queued. */
   readonly supersede?: boolean;
-  /** What a comment asked for; with `kind: 'command'`. */
-  readonly command?: {
-    /** The forge's number of the issue or pull request. */
-    readonly issue: number;
-    /** The forge's id of the comment that asked. */
-    readonly comment: number;
-    /** Login. */
-    readonly author: string;
-    readonly name: string;
-  };
+  /** The comment that asked for it, where it is a command. */
+  readonly command?: CommandFacts;
 }
 
 export interface NewRun extends NewRunFacts {
@@ -206,6 +202,8 @@ export interface RunEvents {
   changed(run: number): void;
   /** Some account has lost a key. */
   keysRemoved(): void;
+  /** Control tasks wait to be done. */
+  tasks(): void;
 }
 
 export interface RunStore {
@@ -219,6 +217,10 @@ export interface RunStore {
     limit: number;
     before?: number;
   }): Promise<Run[]>;
+  /** The latest run of this job (`key`) at a commit, over all pipelines. */
+  latestAt(repository: string, sha: string, key: string): Promise<Run | null>;
+  /** The latest pipeline at a commit whose workflow file has a fault. */
+  latestFaultAt(repository: string, sha: string): Promise<{ pipeline: number; fault: string } | null>;
   /** The stored spec. */
   specOf(id: number): Promise<unknown>;
   /**

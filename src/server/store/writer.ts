@@ -7,6 +7,10 @@ export class Effects {
   leasable = false;
   keysRemoved = false;
   readonly changed = new Set<number>();
+  /** Pipelines whose workflow file has a fault. */
+  readonly faulty = new Set<number>();
+  /** Control tasks wait that did not before. */
+  tasks = false;
 }
 
 interface Pending {
@@ -25,13 +29,16 @@ type Done = { effects: Effects; value: unknown } | { error: unknown };
 export class Writer {
   readonly #sql: Sql;
   readonly #events: RunEvents | undefined;
+  readonly #follow: (effects: Effects) => void;
   #pending: Pending[] = [];
   #scheduled: NodeJS.Immediate | null = null;
   #closed = false;
 
-  constructor(sql: Sql, events?: RunEvents) {
+  /** `follow` writes what a write causes, in the same transaction. */
+  constructor(sql: Sql, events?: RunEvents, follow: (effects: Effects) => void = () => {}) {
     this.#sql = sql;
     this.#events = events;
+    this.#follow = follow;
   }
 
   /** `work` is synchronous and reads what the writes before it wrote. */
@@ -85,6 +92,7 @@ export class Writer {
     this.#sql.run('savepoint one');
     try {
       const value = work(effects);
+      this.#follow(effects);
       this.#sql.run('release one');
       return { effects, value };
     } catch (error) {
@@ -103,5 +111,6 @@ export class Writer {
     if (effects.some(({ keysRemoved }) => keysRemoved)) this.#events.keysRemoved();
     for (const run of new Set(effects.flatMap(({ changed }) => [...changed]))) this.#events.changed(run);
     if (effects.some(({ leasable }) => leasable)) this.#events.leasable();
+    if (effects.some(({ tasks }) => tasks)) this.#events.tasks();
   }
 }

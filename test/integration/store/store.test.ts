@@ -157,6 +157,7 @@ describe('writes of one turn', () => {
     const { sql, writer } = writerOn({
       leasable: () => told.push('leasable'),
       keysRemoved: () => told.push('keys removed'),
+      tasks: () => told.push('tasks'),
       changed: (run) => told.push(run),
     });
     const results = await Promise.allSettled([
