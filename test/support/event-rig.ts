@@ -1,12 +1,12 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { embeddedServer } from '../../src/cli/embedded-server.ts';
 import { ForgeSettings } from '../../src/server/forges/settings.ts';
 import { Secrets } from '../../src/server/secrets/secrets.ts';
-import type { RunningServer } from '../../src/server/server.ts';
+import { type RunningServer, type ServerLog, startServer } from '../../src/server/server.ts';
 import type { ForgeKind } from '../../src/server/store/control.ts';
 import type { StoredEvent } from '../../src/server/store/event-store.ts';
 import type { Pipeline, Run } from '../../src/server/store/store.ts';
+import { resolveSettings } from '../../src/shared/settings/resolve.ts';
 import { GitRepository } from './git-repository.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
@@ -55,16 +55,20 @@ export class EventRig {
   readonly cleanup = new Cleanup();
   readonly dir: string;
   readonly secrets = new Map<string, string>();
+  /** Lines of the server's log, from `info` up. */
+  readonly said: string[] = [];
+  readonly #flags: Readonly<Record<string, string>>;
   server!: RunningServer;
   source!: GitRepository;
 
-  private constructor() {
+  private constructor(flags: Readonly<Record<string, string>>) {
+    this.#flags = flags;
     this.dir = this.cleanup.tempDir('vole-events-');
   }
 
   /** With `team/app` registered, of a Gitea. */
-  static async start(): Promise<EventRig> {
-    const rig = new EventRig();
+  static async start(flags: Readonly<Record<string, string>> = {}): Promise<EventRig> {
+    const rig = new EventRig(flags);
     await rig.restart();
     rig.cleanup.defer(() => rig.server.close());
     rig.source = await rig.add('team/app');
@@ -73,7 +77,11 @@ export class EventRig {
 
   async restart(): Promise<void> {
     await this.server?.close();
-    this.server = await embeddedServer(path.join(this.dir, 'data'), process.env);
+    const flags = { data: path.join(this.dir, 'data'), http: '127.0.0.1:0', ssh: '127.0.0.1:0' };
+    const resolved = resolveSettings('server', { ...flags, ...this.#flags }, {}, '/');
+    if (!resolved.ok) throw new Error(resolved.faults.join('; '));
+    const { settings } = resolved;
+    this.server = await startServer({ settings, version: '0', env: process.env, log: this.#log() });
   }
 
   async add(name: string, kind: ForgeKind = 'gitea', project = name): Promise<GitRepository> {
@@ -132,6 +140,11 @@ export class EventRig {
       if (pipeline === null) return found;
       found.push(pipeline);
     }
+  }
+
+  #log(): ServerLog {
+    const say = (facts: object, text: string) => void this.said.push(`${text} ${JSON.stringify(facts)}`);
+    return { debug: () => {}, info: say, warn: say, error: say };
   }
 
   close(): Promise<void> {
