@@ -128,6 +128,13 @@ export class EventRig {
     });
   }
 
+  async eventIs(id: number, check: (event: StoredEvent) => boolean): Promise<StoredEvent> {
+    return until(`event ${id}`, async () => {
+      const event = (await this.events()).find((event) => event.id === id);
+      return event !== undefined && check(event) ? event : null;
+    });
+  }
+
   /** The earliest first. */
   async runs(): Promise<Run[]> {
     return (await this.server.store.runs.list({ limit: 1000 })).toReversed();
