@@ -2,7 +2,9 @@ import { homedir } from 'node:os';
 import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
+import { controlWorker } from './control/open.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
+import { ForgeClients } from './forges/clients.ts';
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
@@ -131,6 +133,24 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('HTTP', async () => {
     closing.abort();
     await http.close();
+  });
+
+  const publicUrl = settings.publicUrl ?? http.url;
+  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  const control = controlWorker({
+    store,
+    clients,
+    secrets,
+    events,
+    publicUrl,
+    onFault: (error, where) => log.error({ err: error, where }, 'control work met a fault'),
+    onDead: ({ id, kind, repository }, why) =>
+      log.warn({ task: id, kind, repository, why }, 'a control task is given up: `vole tasks` shows it'),
+  });
+  await control.start();
+  releasers.add('control work', async () => {
+    clients.close();
+    await control.close();
   });
 
   const sshAddress = { host: ssh.host, port: ssh.port };

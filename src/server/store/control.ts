@@ -44,6 +44,8 @@ interface TaskFacts {
   readonly unsure: boolean;
   /** What the last one that was done left for the next, or null. */
   readonly memory: unknown;
+  /** When it was first asked for. */
+  readonly createdAt: number;
 }
 export type Task<Kind extends TaskKind = TaskKind> = TaskRequest<Kind> & TaskFacts;
 
@@ -130,4 +132,6 @@ export interface CommandStore {
   of(run: number): Promise<CommandFacts | null>;
   /** Unfinished runs of commands on this issue, received no later than `upToRun`. */
   unfinished(repository: string, issue: number, upToRun: number): Promise<number[]>;
+  /** Whether one on this issue was cancelled, or is being cancelled, with exactly this reason. */
+  anyCancelled(repository: string, issue: number, why: string): Promise<boolean>;
 }

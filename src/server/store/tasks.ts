@@ -214,6 +214,7 @@ function taskOf(row: Row): Task {
     attempts,
     unsure: row.unsure === 1,
     memory: JSON.parse(row.memory) as unknown,
+    createdAt: row.created_at,
   } as Task;
 }
 
