@@ -5,6 +5,8 @@ import type { Address, Settings } from '../shared/settings/types.ts';
 import { controlWorker } from './control/open.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
 import { ForgeClients } from './forges/clients.ts';
+import { ForgeAdmin } from './forges/forge-admin.ts';
+import { ForgeSettings } from './forges/settings.ts';
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
@@ -115,6 +117,9 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('SSH endpoint', () => ssh.close());
 
+  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  const forgeSettings = new ForgeSettings(store.forges, secrets);
+  let { publicUrl } = settings;
   const closing = new AbortController();
   const app = createApp({
     store,
@@ -123,6 +128,12 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     artifacts,
     presence: ssh,
     secrets,
+    forges: new ForgeAdmin({
+      forges: store.forges,
+      settings: forgeSettings,
+      clients,
+      publicUrl: () => publicUrl ?? '',
+    }),
     pipelines,
     access: policyFor(settings.http.host, token),
     clock: systemClock,
@@ -135,8 +146,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     await http.close();
   });
 
-  const publicUrl = settings.publicUrl ?? http.url;
-  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  publicUrl ??= http.url;
   const control = controlWorker({
     store,
     clients,

@@ -123,7 +123,8 @@ export class ControlRig {
 
   /** Until no task waits and none is in flight. */
   async idle(deadlineMs = 30_000): Promise<void> {
-    const open = async () => (await this.store.tasks.list({ states: ['waiting', 'claimed'], limit: 1 })).length;
+    const open = async () =>
+      (await this.store.tasks.list({ states: ['waiting', 'claimed'], limit: 1 })).length;
     await until('all control work to be done', async () => (await open()) === 0, deadlineMs);
   }
 

@@ -1,5 +1,6 @@
+import type { TaskKind } from '../../shared/api-forge.ts';
 import type { ForgeFailure } from '../forges/reply.ts';
-import type { Task, TaskKind } from '../store/control.ts';
+import type { Task } from '../store/control.ts';
 
 /** How one attempt at a task went. */
 export type TaskResult =

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TaskKind } from '../../shared/api-forge.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
-import type { Task, TaskEnd, TaskKind, TaskStore } from '../store/control.ts';
+import type { Task, TaskEnd, TaskStore } from '../store/control.ts';
 import type { TaskHandler, TaskHandlers, TaskResult } from './handler.ts';
 import { endOf } from './retry.ts';
 

@@ -1,5 +1,5 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import { oneLine } from '../../shared/errors.ts';
-import type { ForgeKind } from '../store/control.ts';
 import { DIALECTS, type Dialect } from './dialects.ts';
 import { exchange, type HttpLimits, type HttpRequest } from './http.ts';
 import type { RateGate } from './rate-gate.ts';

@@ -1,11 +1,6 @@
+import type { ForgeKind, TaskKind, TaskState } from '../../shared/api-forge.ts';
+
 /** What a server does on a forge, beside the runs: the queue of its own work. */
-export const TASK_KINDS = ['authorise', 'abort', 'comment', 'reply', 'status'] as const;
-export type TaskKind = (typeof TASK_KINDS)[number];
-
-/** `dead`: it failed for the last time, or for good, and waits for a person. */
-export const TASK_STATES = ['waiting', 'claimed', 'done', 'dead'] as const;
-export type TaskState = (typeof TASK_STATES)[number];
-
 /** What each kind is about. The wanted effect is worked out anew whenever the task is done, never kept. */
 export interface TaskPayloads {
   authorise: { readonly run: number };
@@ -86,9 +81,6 @@ export interface TaskStore {
   /** Somebody has deleted a comment with this text: where it was one of ours, it is made anew. */
   commentDeleted(repository: string, body: string): Promise<boolean>;
 }
-
-export const FORGE_KINDS = ['gitea', 'forgejo', 'github'] as const;
-export type ForgeKind = (typeof FORGE_KINDS)[number];
 
 /** Where a repository lives. */
 export interface Forge {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/platform/clock.ts';
+import type { ForgeAdmin } from '../forges/forge-admin.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';
 import type { LeaseQueue, Presence } from '../queue/queue.ts';
@@ -14,6 +15,7 @@ export interface WebParts {
   readonly artifacts: ArtifactFiles;
   readonly presence: Presence;
   readonly secrets: Secrets;
+  readonly forges: Pick<ForgeAdmin, 'checked' | 'set' | 'remove' | 'webhook'>;
   readonly pipelines: Pick<Pipelines, 'submit' | 'forget'>;
   readonly access: AccessPolicy;
   readonly clock: Clock;

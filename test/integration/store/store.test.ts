@@ -36,6 +36,7 @@ describe('accounts', () => {
         account: 'b',
         publicKey: 'ssh-ed25519 CCC',
         fingerprint: 'SHA256:3',
+        forge: null,
         addedAt: rig.clock.now(),
       },
     ]);
@@ -52,7 +53,7 @@ describe('repositories', () => {
     await expect(repositories.set('team/app', { maxJobs: null })).resolves.toBe(true);
     await expect(repositories.set('team/none', { maxJobs: null })).resolves.toBe(false);
     await expect(repositories.list()).resolves.toEqual([
-      { name: 'team/app', cloneUrl: '/new', maxJobs: null, addedAt: rig.clock.now() },
+      { name: 'team/app', cloneUrl: '/new', maxJobs: null, forge: null, addedAt: rig.clock.now() },
     ]);
     await expect(repositories.remove('team/app')).resolves.toBe('removed');
     await expect(repositories.remove('team/app')).resolves.toBe('not-found');
