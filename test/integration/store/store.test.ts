@@ -36,7 +36,6 @@ describe('accounts', () => {
         account: 'b',
         publicKey: 'ssh-ed25519 CCC',
         fingerprint: 'SHA256:3',
-        forge: null,
         addedAt: rig.clock.now(),
       },
     ]);
