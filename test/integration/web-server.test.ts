@@ -21,6 +21,7 @@ async function start(change: Partial<ServerOptions['settings']> = {}): Promise<R
     leaseTime: 300_000,
     maxConcurrentCommands: 2,
     publicUrl: null,
+    commandWord: 'agent',
     ...change,
   };
   const server = await startServer({ settings, version: '0.0.0', log });

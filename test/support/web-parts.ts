@@ -18,6 +18,7 @@ export function aRun(change: Partial<Run> = {}): Run {
     job: 'test',
     kind: 'job',
     state: 'running',
+    authorised: false,
     attempt: 1,
     lostCount: 0,
     needs: [],
@@ -124,8 +125,9 @@ export class Parts {
       },
       pipelines: {
         submit: async () => ({ pipeline: 1, runs: [], fault: null }),
-        forget: async () => {},
       },
+      mirrors: { forget: async () => {} },
+      intake: { take: async () => ({ status: 404, text: 'no such hook' }) },
       access: policyFor(this.host, TOKEN),
       clock: { now: () => 10_000, monotonic: () => 0 },
       closing: this.closing.signal,

@@ -99,6 +99,50 @@ export class Mirror {
     return reply.ok ? reply.stdout.trim().slice(0, 200) : '';
   }
 
+  /** The commit of this hash, or of the tag object of this hash; null where the repository has it no more. */
+  async commit(hash: string): Promise<string | null> {
+    return (await this.#commitOf(hash)) ?? (await this.#fetchNamed(hash))?.sha ?? null;
+  }
+
+  /** The commit that a ref which is neither branch nor tag stands at now, fetched; null where there is none. */
+  async fetchHead(ref: string): Promise<string | null> {
+    return (await this.#fetchNamed(ref))?.sha ?? null;
+  }
+
+  /** The commit that a ref of the mirror stands at since the last fetch, or null. */
+  async head(ref: string): Promise<string | null> {
+    return this.#commitOf(ref);
+  }
+
+  /** The whole message of a commit, of which at most a mebibyte is read. */
+  async message(sha: string): Promise<string> {
+    const args = ['log', '-1', '--no-show-signature', '--format=%B', sha, '--'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    return reply.ok ? reply.stdout : '';
+  }
+
+  /** Files that differ between two commits; null where that cannot be said, or the list is too long. */
+  async changedFiles(from: string, to: string): Promise<readonly string[] | null> {
+    const args = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', from, to, '--'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS, maxBytes: 4 * 1024 * 1024 });
+    return reply.ok ? reply.stdout.split('\0').filter((file) => file !== '') : null;
+  }
+
+  async mergeBase(one: string, other: string): Promise<string | null> {
+    const reply = await this.#git(['merge-base', one, other], { cwd: this.dir, timeoutMs: LOCAL_MS });
+    const sha = reply.stdout.trim();
+    return reply.ok && HASH.test(sha) ? sha : null;
+  }
+
+  /** Where a branch left all others: the parent of the first commit that it alone has. Null where there is none. */
+  async forkPoint(branch: string, sha: string): Promise<string | null> {
+    const name = branch.replace(/^refs\/heads\//, '');
+    const args = ['rev-list', '--topo-order', '--reverse', sha, '--not', `--exclude=${name}`, '--branches'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    const first = reply.stdout.split('\n', 1)[0] ?? '';
+    return reply.ok && HASH.test(first) ? this.#commitOf(`${first}^`) : null;
+  }
+
   /** Whether a branch or tag of the repository holds this commit, or its HEAD is it. */
   async isPublished(sha: string): Promise<boolean> {
     const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads', 'refs/tags'];

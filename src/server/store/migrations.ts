@@ -1,4 +1,5 @@
 import { CONTROL } from './control-sql.ts';
+import { EVENTS } from './migrations-events.ts';
 
 /** One step of the schema. Numbered from 1 without gaps; what was once released is never edited. */
 export interface Migration {
@@ -128,5 +129,6 @@ create index needs_of on needs (run);
 
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: INITIAL },
+  { version: 2, name: 'events', sql: EVENTS },
   { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
 ];

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import { SqliteAccounts } from './accounts.ts';
 import { requestCausedTasks } from './caused-tasks.ts';
 import { SqliteCommands } from './commands.ts';
+import { SqliteEvents } from './events.ts';
 import { SqliteForges } from './forges.ts';
 import { Lanes } from './lanes.ts';
 import { SqliteRepositories } from './repositories.ts';
@@ -30,6 +31,7 @@ export async function openSqliteStore(
     repositories: new SqliteRepositories(sql, writer, lanes, clock),
     secrets: new SqliteSecrets(sql, writer, clock),
     runs: new SqliteRuns(sql, writer, lanes, clock),
+    events: new SqliteEvents(sql, writer, lanes, clock),
     tasks: new SqliteTasks(sql, writer, clock),
     forges: new SqliteForges(sql, writer, clock),
     commands: new SqliteCommands(sql),

@@ -5,6 +5,7 @@ import { claimRun, parsedSpec } from './claims.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { Lanes } from './lanes.ts';
 import { checkLease } from './lease-check.ts';
+import { prepareRun } from './prepare.ts';
 import { CORE, type CoreRow, numberOf, type RunRow, runOf, SELECT_RUN, stateOf } from './rows.ts';
 import { Settle } from './settle.ts';
 import type { Sql } from './sql.ts';
@@ -14,6 +15,7 @@ import type {
   LeaseCheck,
   NewPipeline,
   Pipeline,
+  PreparedRun,
   Run,
   RunStore,
   WaitReason,
@@ -194,6 +196,25 @@ export class SqliteRuns implements RunStore {
       );
       return state !== null;
     });
+  }
+
+  async toPrepare(repository: string): Promise<number[]> {
+    const rows = this.#sql.all<{ id: number }>(
+      'select id from runs where repository = ? and state = 0 and authorised = 1 order by id',
+      repository,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async repositoriesToPrepare(): Promise<string[]> {
+    const rows = this.#sql.all<{ repository: string }>(
+      'select distinct repository from runs where state = 0 and authorised = 1',
+    );
+    return rows.map(({ repository }) => repository);
+  }
+
+  prepare(run: number, found: PreparedRun | { readonly fault: string }): Promise<boolean> {
+    return this.#writer.write((effects) => prepareRun(this.#parts(), run, found, effects));
   }
 
   async why(run: number): Promise<WaitReason | null> {

@@ -2,6 +2,7 @@ import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { JobSpec, Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
 import type { CommandFacts, CommandStore, ForgeStore, TaskStore } from './control.ts';
+import type { EventStore } from './event-store.ts';
 
 /**
  * Everything durable that the server knows, except log and artifact bytes. Each method that writes
@@ -14,6 +15,7 @@ export interface Store {
   readonly repositories: RepositoryStore;
   readonly secrets: SecretStore;
   readonly runs: RunStore;
+  readonly events: EventStore;
   readonly tasks: TaskStore;
   readonly forges: ForgeStore;
   readonly commands: CommandStore;
@@ -65,8 +67,8 @@ export interface SecretStore {
   sealedOf(repository: string): Promise<{ name: string; sealed: Buffer }[]>;
 }
 
-/** A run about to be queued. `key` is its name within the pipeline, which `needs` refers to. */
-export interface NewRun {
+/** A run about to be stored. `key` is its name within the pipeline, which `needs` refers to. */
+interface NewRunFacts {
   readonly key: string;
   readonly job: string;
   readonly needs: readonly string[];
@@ -79,9 +81,29 @@ export interface NewRun {
   readonly kind: 'job' | 'command';
   /** `received` waits for its authorisation; everything else starts `queued`. */
   readonly state: 'received' | 'queued';
-  readonly spec: Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+  /** A newer pipeline of the same ref and event ends it while it is queued. */
+  readonly supersede?: boolean;
   /** The comment that asked for it, where it is a command. */
   readonly command?: CommandFacts;
+}
+
+export interface NewRun extends NewRunFacts {
+  readonly spec: StoredSpec;
+}
+
+/** A command of which only who asked for it is known: it is prepared once it is authorised. */
+export interface UnpreparedRun extends NewRunFacts {
+  readonly spec: null;
+}
+
+export type StoredSpec = Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+
+/** What preparing finds out about a command that is `received`. */
+export interface PreparedRun {
+  readonly ref: string;
+  readonly sha: string;
+  readonly trust: Trust;
+  readonly run: NewRun;
 }
 
 export interface NewPipeline {
@@ -93,7 +115,9 @@ export interface NewPipeline {
   readonly title: string;
   /** A fault in the workflow file: the pipeline is failed and has no runs. */
   readonly fault: string | null;
-  readonly runs: readonly NewRun[];
+  /** Whether it ends queued runs of earlier pipelines of its ref and event whose jobs say `supersede`. */
+  readonly supersedes?: boolean;
+  readonly runs: readonly (NewRun | UnpreparedRun)[];
 }
 
 export interface Run {
@@ -108,6 +132,8 @@ export interface Run {
   readonly job: string;
   readonly kind: 'job' | 'command';
   readonly state: RunState;
+  /** Of a command that is `received`: whoever asked may, and it is being prepared. */
+  readonly authorised: boolean;
   /** Leases so far; 0 before the first. */
   readonly attempt: number;
   /** How many of them ended by expiry. */
@@ -227,8 +253,17 @@ export interface RunStore {
   nextExpiry(): Promise<number | null>;
   /** Every running lease gets its full time again: called once when a server starts. */
   renewAll(leaseMs: number): Promise<void>;
-  /** Moves a received run to queued (authorised) or refused. */
+  /**
+   * Moves a received run to queued (authorised) or refused. One without a spec stays received until it is
+   * prepared. False where that changes nothing.
+   */
   authorise(run: number, allowed: boolean, why: string): Promise<boolean>;
+  /** Of received runs that are authorised and have no spec yet, those of one repository, in order. */
+  toPrepare(repository: string): Promise<number[]>;
+  /** Repositories that have such runs. */
+  repositoriesToPrepare(): Promise<string[]>;
+  /** Queues it with this spec, or ends it as failed with one line. False where it is not to be prepared. */
+  prepare(run: number, found: PreparedRun | { readonly fault: string }): Promise<boolean>;
   why(run: number): Promise<WaitReason | null>;
 }
 

@@ -45,8 +45,7 @@ function addRepositoryRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandle
     const body = await jsonBody(context, setRepositoryBodySchema);
     const before = await repositories.get(name);
     const after = await setRepository(parts, name, body);
-    if (before !== null && before.cloneUrl !== after.repository.cloneUrl)
-      await parts.pipelines.forget(before);
+    if (before !== null && before.cloneUrl !== after.repository.cloneUrl) await parts.mirrors.forget(before);
     return context.json(repositorySetView(after));
   });
 
@@ -64,7 +63,7 @@ function addRepositoryRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandle
   app.delete('/api/repos/:owner/:name', async (context) => {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
     const { repository, secrets } = await removeRepository(parts.store, name);
-    await parts.pipelines.forget(repository);
+    await parts.mirrors.forget(repository);
     return context.json({ removed: 1, secrets });
   });
 }

@@ -14,6 +14,8 @@ export function allowedText(kind: SettingKind): string {
       const most = kind.maxLength === undefined ? '' : `, at most ${kind.maxLength} characters`;
       return `a text that is not empty${most}`;
     }
+    case 'word':
+      return 'a word of at most 30 letters, digits, `-` and `_`';
     case 'path':
       return 'a path';
     case 'list': {
@@ -52,6 +54,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
   switch (kind.type) {
     case 'string':
       return text.trim().length > (kind.maxLength ?? Infinity) ? null : text.trim() || null;
+    case 'word':
+      return /^[A-Za-z0-9_-]{1,30}$/.test(text) ? text : null;
     case 'path':
       if (text === '' || text.includes('\0')) return null;
       return isAbsolute(text) ? resolve(text) : resolve(cwd, text);

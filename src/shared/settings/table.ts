@@ -6,6 +6,8 @@
  */
 export type SettingKind =
   | { type: 'string'; maxLength?: number }
+  /** Letters, digits, `-` and `_`, at most 30. */
+  | { type: 'word' }
   | { type: 'path' }
   | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
   | { type: 'flag' }
@@ -32,6 +34,8 @@ export interface Setting {
   readonly commands: readonly Command[];
   /** Those of `commands` that do not start without it; for the others it may be left out. */
   readonly required?: readonly Command[];
+  /** A variable of another name that is read where neither flag nor own variable is given. */
+  readonly otherEnv?: string;
   /** Placeholder in the help. */
   readonly value?: string;
   readonly doc: string;
@@ -98,7 +102,15 @@ export const SETTINGS = {
     default: '2',
     commands: ['server'],
     value: 'N',
-    doc: 'Most commands (runs that a comment started) at once, over all repositories.',
+    otherEnv: 'AGENTCI_MAX_CONCURRENT_JOBS',
+    doc: 'Most commands (runs that a comment started) at once, over all repositories. Also read from `AGENTCI_MAX_CONCURRENT_JOBS`.',
+  },
+  'command-word': {
+    kind: { type: 'word' },
+    default: 'agent',
+    commands: ['server'],
+    value: 'WORD',
+    doc: 'What comments that ask for a command begin with, after a slash: `/agent plan`.',
   },
   // runner
   server: {

@@ -8,6 +8,8 @@ const running: RunFacts = {
   retryLost: true,
   accepted: true,
   cancelWhy: null,
+  authorised: false,
+  prepared: true,
 };
 const queued: RunFacts = { ...running, state: 'queued', accepted: false };
 const received: RunFacts = { ...queued, state: 'received' };
