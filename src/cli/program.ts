@@ -16,6 +16,7 @@ import { runsCommand } from './runs.ts';
 import { secretCommand } from './secret.ts';
 import { serverCommand } from './server.ts';
 import { submitCommand } from './submit.ts';
+import { tasksCommand } from './tasks.ts';
 import { version } from './version.ts';
 import { whyCommand } from './why.ts';
 
@@ -34,6 +35,7 @@ const COMMANDS: readonly MakeCommand[] = [
   repoCommand,
   keyCommand,
   secretCommand,
+  tasksCommand,
   cacheCommand,
   lintCommand,
   doctorCommand,

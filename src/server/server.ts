@@ -2,8 +2,11 @@ import { homedir } from 'node:os';
 import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
+import { controlWorker } from './control/open.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
 import { EventWork } from './events/event-work.ts';
+import { ForgeClients } from './forges/clients.ts';
+import { ForgeAdmin } from './forges/forge-admin.ts';
 import { ForgeSettings } from './forges/settings.ts';
 import { Intake } from './hooks/intake.ts';
 import { hookSourceOf } from './hooks/source.ts';
@@ -99,7 +102,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('events', () => work.close());
   // before the events, which wait for git
   releasers.add('mirrors', () => mirrors.close());
-  const forges = new ForgeSettings(store.forges, secrets);
+  const forgeSettings = new ForgeSettings(store.forges, secrets);
 
   const ssh = await startSshEndpoint({
     ...settings.ssh,
@@ -119,6 +122,8 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('SSH endpoint', () => ssh.close());
 
+  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  let { publicUrl } = settings;
   const closing = new AbortController();
   const app = createApp({
     store,
@@ -127,11 +132,17 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     artifacts,
     presence: ssh,
     secrets,
+    forges: new ForgeAdmin({
+      forges: store.forges,
+      settings: forgeSettings,
+      clients,
+      publicUrl: () => publicUrl ?? '',
+    }),
     pipelines,
     mirrors,
     intake: new Intake({
       events: store.events,
-      sourceOf: (repository) => hookSourceOf(repository, store, forges),
+      sourceOf: (repository) => hookSourceOf(repository, store, forgeSettings),
       commandWord: settings.commandWord,
       log,
       onEvent: () => work.received(),
@@ -145,6 +156,23 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('HTTP', async () => {
     closing.abort();
     await http.close();
+  });
+
+  publicUrl ??= http.url;
+  const control = controlWorker({
+    store,
+    clients,
+    secrets,
+    events,
+    publicUrl,
+    onFault: (error, where) => log.error({ err: error, where }, 'control work met a fault'),
+    onDead: ({ id, kind, repository }, why) =>
+      log.warn({ task: id, kind, repository, why }, 'a control task is given up: `vole tasks` shows it'),
+  });
+  await control.start();
+  releasers.add('control work', async () => {
+    clients.close();
+    await control.close();
   });
 
   const sshAddress = { host: ssh.host, port: ssh.port };

@@ -53,7 +53,7 @@ beforeEach(() => {
   run('config', 'user.name', 't');
   run('config', 'user.email', 't@example.invalid');
   created = [];
-  repository = { name: 'team/app', cloneUrl: source, maxJobs: null, addedAt: 0 };
+  repository = { name: 'team/app', cloneUrl: source, maxJobs: null, forge: null, addedAt: 0 };
   const store = {
     repositories: { get: async (name: string) => (name === repository.name ? repository : null) },
     runs: {

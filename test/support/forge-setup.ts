@@ -1,7 +1,7 @@
 import { DataDir } from '../../src/server/data-dir.ts';
 import { ForgeSettings } from '../../src/server/forges/settings.ts';
 import { openData } from '../../src/server/open-data.ts';
-import type { ForgeKind } from '../../src/server/store/control.ts';
+import type { ForgeKind } from '../../src/shared/api-forge.ts';
 
 /** Says in a data directory that no server runs on where a repository lives; gives the webhook's secret. */
 export async function setForge(

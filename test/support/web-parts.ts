@@ -117,6 +117,12 @@ export class Parts {
         set: async () => {},
         remove: async () => {},
       } as unknown as WebParts['secrets'],
+      forges: {
+        checked: async () => Promise.reject(new Error('no forge')),
+        set: async () => ({ url: '', secret: '' }),
+        remove: async () => {},
+        webhook: async () => ({ url: '', secret: '' }),
+      },
       pipelines: {
         submit: async () => ({ pipeline: 1, runs: [], fault: null }),
       },
@@ -143,7 +149,7 @@ export class Parts {
         get: async (name: string) => find(name) ?? null,
         add: async (repository: Repository) => {
           if (find(repository.name)) return 'exists';
-          this.repositories.push({ ...repository, addedAt: 1 });
+          this.repositories.push({ ...repository, forge: null, addedAt: 1 });
           return 'added';
         },
         set: async (name: string) => find(name) !== undefined,

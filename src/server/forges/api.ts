@@ -1,5 +1,5 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import { oneLine } from '../../shared/errors.ts';
-import type { ForgeKind } from '../store/control.ts';
 import { DIALECTS, type Dialect } from './dialects.ts';
 import { exchange, type HttpLimits, type HttpRequest } from './http.ts';
 import type { RateGate } from './rate-gate.ts';
@@ -72,7 +72,10 @@ export class ForgeApi {
     const { gate, signal, apiUrl, limits = LIMITS } = this.#parts;
     const path = url.slice(apiUrl.length).replace(/\?.*$/, '');
     const closedMs = gate.closedForMs();
-    if (closedMs > 0) return failure(429, `${apiUrl} asked to be left alone`, closedMs);
+    if (closedMs > 0) {
+      const why = `${apiUrl} asked to be left alone`;
+      return { ok: false, status: null, why, retryAfterMs: closedMs, asked: false };
+    }
     const token = await this.#parts.token();
     if (!token.ok) return token;
     const headers = { 'user-agent': 'vole', ...this.dialect.headers(token.value) };
@@ -98,12 +101,8 @@ export class ForgeApi {
   }
 }
 
-export function failure(
-  status: number | null,
-  why: string,
-  retryAfterMs: number | null = null,
-): ForgeFailure {
-  return { ok: false, status, why: oneLine(why), retryAfterMs };
+export function failure(status: number | null, why: string): ForgeFailure {
+  return { ok: false, status, why: oneLine(why), retryAfterMs: null, asked: true };
 }
 
 function hide(text: string, token: string): string {

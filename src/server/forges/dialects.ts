@@ -1,4 +1,4 @@
-import type { ForgeKind } from '../store/control.ts';
+import type { ForgeKind } from '../../shared/api-forge.ts';
 
 /** What differs between the forges' APIs; the rest is the same in the parts that we use. */
 export interface Dialect {

@@ -9,4 +9,6 @@ export interface ForgeFailure {
   readonly why: string;
   /** It asked to be left alone for so long, all of its API. */
   readonly retryAfterMs: number | null;
+  /** False where nothing was sent, since it still wants to be left alone. */
+  readonly asked: boolean;
 }

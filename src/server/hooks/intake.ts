@@ -1,5 +1,5 @@
+import { FORGE_KINDS, type ForgeKind } from '../../shared/api-forge.ts';
 import { repositoryNameSchema } from '../../shared/api-names.ts';
-import { FORGE_KINDS, type ForgeKind } from '../store/control.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { BodyBudget, type BodyFault } from './body-budget.ts';
 import { deliveryIdOf, eventNameOf, type Reading, readPayload } from './payload.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import { refFault } from '../../shared/api-names.ts';
 import type { HookEvent } from '../events/event.ts';
-import type { ForgeKind } from '../store/control.ts';
 import { askedBy } from './command-text.ts';
 
 /** What a signed body says. `project` is the forge's name of the repository that it is about. */

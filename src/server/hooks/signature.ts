@@ -1,5 +1,5 @@
 import { createHash, createHmac, type Hash, type Hmac, timingSafeEqual } from 'node:crypto';
-import type { ForgeKind } from '../store/control.ts';
+import type { ForgeKind } from '../../shared/api-forge.ts';
 
 /** A request's header by its lower-case name; null where it is not there. */
 export type Header = (name: string) => string | null;

@@ -1,5 +1,5 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { ForgeSettings } from '../forges/settings.ts';
-import type { ForgeKind } from '../store/control.ts';
 import type { Store } from '../store/store.ts';
 
 /** What is known of a repository whose deliveries are taken. */

@@ -26,4 +26,16 @@ export class SqliteCommands implements CommandStore {
     );
     return rows.map(({ run }) => run);
   }
+
+  async anyCancelled(repository: string, issue: number, why: string): Promise<boolean> {
+    const row = this.#sql.get(
+      `select 1 from commands c join runs r on r.id = c.run
+       where c.repository = ? and c.issue = ? and (r.cancel_why = ? or r.detail = ?) limit 1`,
+      repository,
+      issue,
+      why,
+      why,
+    );
+    return row !== undefined;
+  }
 }

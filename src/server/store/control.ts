@@ -1,11 +1,6 @@
+import type { ForgeKind, TaskKind, TaskState } from '../../shared/api-forge.ts';
+
 /** What a server does on a forge, beside the runs: the queue of its own work. */
-export const TASK_KINDS = ['authorise', 'abort', 'comment', 'reply', 'status'] as const;
-export type TaskKind = (typeof TASK_KINDS)[number];
-
-/** `dead`: it failed for the last time, or for good, and waits for a person. */
-export const TASK_STATES = ['waiting', 'claimed', 'done', 'dead'] as const;
-export type TaskState = (typeof TASK_STATES)[number];
-
 /** What each kind is about. The wanted effect is worked out anew whenever the task is done, never kept. */
 export interface TaskPayloads {
   authorise: { readonly run: number };
@@ -44,6 +39,8 @@ interface TaskFacts {
   readonly unsure: boolean;
   /** What the last one that was done left for the next, or null. */
   readonly memory: unknown;
+  /** When it was first asked for. */
+  readonly createdAt: number;
 }
 export type Task<Kind extends TaskKind = TaskKind> = TaskRequest<Kind> & TaskFacts;
 
@@ -84,9 +81,6 @@ export interface TaskStore {
   /** Somebody has deleted a comment with this text: where it was one of ours, it is made anew. */
   commentDeleted(repository: string, body: string): Promise<boolean>;
 }
-
-export const FORGE_KINDS = ['gitea', 'forgejo', 'github'] as const;
-export type ForgeKind = (typeof FORGE_KINDS)[number];
 
 /** Where a repository lives. */
 export interface Forge {
@@ -130,4 +124,6 @@ export interface CommandStore {
   of(run: number): Promise<CommandFacts | null>;
   /** Unfinished runs of commands on this issue, received no later than `upToRun`. */
   unfinished(repository: string, issue: number, upToRun: number): Promise<number[]>;
+  /** Whether one on this issue was cancelled, or is being cancelled, with exactly this reason. */
+  anyCancelled(repository: string, issue: number, why: string): Promise<boolean>;
 }

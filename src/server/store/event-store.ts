@@ -1,5 +1,6 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { HookEvent, Lane } from '../events/event.ts';
-import type { ForgeKind, TaskPayloads } from './control.ts';
+import type { TaskPayloads } from './control.ts';
 import type { NewPipeline } from './store.ts';
 
 /** A delivery whose signature was right, about to be kept. */

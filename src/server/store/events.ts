@@ -1,6 +1,6 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { commentOf, type HookEvent, type Lane, laneOf } from '../events/event.ts';
-import type { ForgeKind } from './control.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { EventResult, EventStore, NewEvent, StoredEvent } from './event-store.ts';
 import type { Lanes } from './lanes.ts';

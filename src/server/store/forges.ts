@@ -1,5 +1,6 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
-import type { Forge, ForgeKind, ForgeStore } from './control.ts';
+import type { Forge, ForgeStore } from './control.ts';
 import type { Sql } from './sql.ts';
 import type { Writer } from './writer.ts';
 

@@ -1,3 +1,4 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import type { Lanes } from './lanes.ts';
 import type { Sql } from './sql.ts';
@@ -8,8 +9,12 @@ interface RepositoryRow {
   name: string;
   clone_url: string;
   max_jobs: number | null;
+  forge: ForgeKind | null;
   added_at: number;
 }
+
+const SELECT = `
+  select r.*, f.kind as forge from repositories r left join forges f on f.repository = r.name`;
 
 export class SqliteRepositories implements RepositoryStore {
   readonly #sql: Sql;
@@ -72,7 +77,7 @@ export class SqliteRepositories implements RepositoryStore {
   }
 
   async list(): Promise<Repository[]> {
-    return this.#sql.all<RepositoryRow>('select * from repositories order by name').map(repositoryOf);
+    return this.#sql.all<RepositoryRow>(`${SELECT} order by r.name`).map(repositoryOf);
   }
 
   #capChanged(name: string, effects: Effects): void {
@@ -81,10 +86,11 @@ export class SqliteRepositories implements RepositoryStore {
   }
 
   #find(name: string): RepositoryRow | undefined {
-    return this.#sql.get<RepositoryRow>('select * from repositories where name = ?', name);
+    return this.#sql.get<RepositoryRow>(`${SELECT} where r.name = ?`, name);
   }
 }
 
 function repositoryOf(row: RepositoryRow): Repository {
-  return { name: row.name, cloneUrl: row.clone_url, maxJobs: row.max_jobs, addedAt: row.added_at };
+  const { name, clone_url: cloneUrl, max_jobs: maxJobs, forge, added_at: addedAt } = row;
+  return { name, cloneUrl, maxJobs, forge, addedAt };
 }

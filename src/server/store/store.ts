@@ -1,3 +1,4 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { JobSpec, Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
 import type { CommandFacts, CommandStore, ForgeStore, TaskStore } from './control.ts';
@@ -44,6 +45,8 @@ export interface Repository {
   readonly cloneUrl: string;
   /** Most runs of it that run at once; null is no cap. */
   readonly maxJobs: number | null;
+  /** Null where it lives on none that we know of. */
+  readonly forge: ForgeKind | null;
   readonly addedAt: number;
 }
 

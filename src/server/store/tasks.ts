@@ -1,14 +1,6 @@
+import { TASK_STATES, type TaskKind, type TaskState } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
-import {
-  TASK_STATES,
-  type Task,
-  type TaskEnd,
-  type TaskKind,
-  type TaskRequest,
-  type TaskRow,
-  type TaskState,
-  type TaskStore,
-} from './control.ts';
+import type { Task, TaskEnd, TaskRequest, TaskRow, TaskStore } from './control.ts';
 import { requestTask } from './request-task.ts';
 import type { Sql } from './sql.ts';
 import type { Writer } from './writer.ts';
@@ -214,7 +206,8 @@ function taskOf(row: Row): Task {
     attempts,
     unsure: row.unsure === 1,
     memory: JSON.parse(row.memory) as unknown,
-  } as Task;
+    createdAt: row.created_at,
+  };
 }
 
 function rowOf(row: Row): TaskRow {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/platform/clock.ts';
+import type { ForgeAdmin } from '../forges/forge-admin.ts';
 import type { Intake } from '../hooks/intake.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
 import type { Mirrors } from '../pipelines/mirrors.ts';
@@ -16,6 +17,7 @@ export interface WebParts {
   readonly artifacts: ArtifactFiles;
   readonly presence: Presence;
   readonly secrets: Secrets;
+  readonly forges: Pick<ForgeAdmin, 'checked' | 'set' | 'remove' | 'webhook'>;
   readonly pipelines: Pick<Pipelines, 'submit'>;
   readonly mirrors: Pick<Mirrors, 'forget'>;
   readonly intake: Pick<Intake, 'take'>;

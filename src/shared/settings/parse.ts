@@ -39,6 +39,8 @@ export function allowedText(kind: SettingKind): string {
       return 'a size such as 500M or 10GiB, or a share of the file system such as 50%';
     case 'address':
       return 'HOST:PORT with a port from 0 to 65535';
+    case 'web-url':
+      return 'an http:// or https:// URL without user, query and fragment';
   }
 }
 
@@ -79,6 +81,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
     }
     case 'address':
       return addressOf(text);
+    case 'web-url':
+      return webUrlOf(text);
   }
 }
 
@@ -100,6 +104,11 @@ function listOf(kind: Extract<SettingKind, { type: 'list' }>, text: string): str
 function flagOf(text: string): boolean | null {
   if (/^(true|1|yes|on)$/i.test(text)) return true;
   return /^(false|0|no|off)$/i.test(text) ? false : null;
+}
+
+function webUrlOf(text: string): string | null {
+  if (text.length > 1000 || !/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return null;
+  return text.replace(/\/+$/, '');
 }
 
 /** `127.0.0.1:80`, `name:80`, `[::1]:80`. */

@@ -21,7 +21,9 @@ export type SettingKind =
   /** Bytes as above or a share of the file system, `50%`. */
   | { type: 'size-or-share' }
   /** `HOST:PORT`; port 0 takes a free one. */
-  | { type: 'address' };
+  | { type: 'address' }
+  /** `https://HOST/PATH` without user, query or slash at its end. */
+  | { type: 'web-url' };
 
 export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client' | 'doctor';
 
@@ -59,6 +61,13 @@ export const SETTINGS = {
     commands: ['server'],
     value: 'HOST:PORT',
     doc: 'Where the pages and the HTTP API listen; port 0 takes a free one. On a loopback address whoever reaches the port reads everything but keys and secrets without a token: every user of this host, and everybody whom a proxy lets in. On any other address reading needs the admin token, and writing needs it always.',
+  },
+  'public-url': {
+    kind: { type: 'web-url' },
+    default: null,
+    commands: ['server'],
+    value: 'URL',
+    doc: 'Where people and forges reach the HTTP address, such as https://ci.example: links in commit statuses and comments begin with it, and the addresses of webhooks. By default the address that HTTP listens on.',
   },
   ssh: {
     kind: { type: 'address' },

@@ -52,7 +52,7 @@ describe('repositories', () => {
     await expect(repositories.set('team/app', { maxJobs: null })).resolves.toBe(true);
     await expect(repositories.set('team/none', { maxJobs: null })).resolves.toBe(false);
     await expect(repositories.list()).resolves.toEqual([
-      { name: 'team/app', cloneUrl: '/new', maxJobs: null, addedAt: rig.clock.now() },
+      { name: 'team/app', cloneUrl: '/new', maxJobs: null, forge: null, addedAt: rig.clock.now() },
     ]);
     await expect(repositories.remove('team/app')).resolves.toBe('removed');
     await expect(repositories.remove('team/app')).resolves.toBe('not-found');

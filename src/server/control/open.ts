@@ -1,0 +1,33 @@
+import { systemClock } from '../../shared/platform/clock.ts';
+import type { Task } from '../store/control.ts';
+import { AbortHandler } from './abort.ts';
+import { AuthoriseHandler } from './authorise.ts';
+import { CommentHandler, ReplyHandler } from './comment.ts';
+import type { ControlParts } from './parts.ts';
+import { StatusHandler } from './status.ts';
+import { ControlWorker, type ControlWorkerParts } from './worker.ts';
+
+interface Parts extends ControlParts {
+  readonly events: ControlWorkerParts['events'];
+  readonly onFault: (error: unknown, where: string) => void;
+  readonly onDead: (task: Task, why: string) => void;
+}
+
+/** The worker of the control tasks with what it does for each kind; not yet started. */
+export function controlWorker(parts: Parts): ControlWorker {
+  return new ControlWorker({
+    tasks: parts.store.tasks,
+    events: parts.events,
+    handlers: {
+      authorise: new AuthoriseHandler(parts),
+      abort: new AbortHandler(parts),
+      comment: new CommentHandler(parts),
+      reply: new ReplyHandler(parts),
+      status: new StatusHandler(parts),
+    },
+    clock: systemClock,
+    random: Math.random,
+    onFault: parts.onFault,
+    onDead: parts.onDead,
+  });
+}

@@ -1,0 +1,141 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { controlWorker } from '../../src/server/control/open.ts';
+import type { ControlWorker } from '../../src/server/control/worker.ts';
+import { ForgeClients } from '../../src/server/forges/clients.ts';
+import { ForgeSettings } from '../../src/server/forges/settings.ts';
+import { RunEventHub } from '../../src/server/queue/run-event-hub.ts';
+import { Secrets } from '../../src/server/secrets/secrets.ts';
+import type { Forge } from '../../src/server/store/control.ts';
+import { openSqliteStore } from '../../src/server/store/open.ts';
+import type { NewRun, Store } from '../../src/server/store/store.ts';
+import { BOT_TOKEN, FakeForge } from './forge/forge.ts';
+import type { Project } from './forge/state.ts';
+import { aClaim, newPipeline, newRun, outcome } from './store-rig.ts';
+import { Cleanup } from './temp.ts';
+import { until } from './until.ts';
+
+export const PUBLIC_URL = 'https://ci.example';
+export const REPOSITORY = 'team/app';
+export const SHA = 'a'.repeat(40);
+
+/** A real store and the control work on it, against the stand-in of a forge. */
+export class ControlRig {
+  readonly cleanup: Cleanup;
+  readonly forge: FakeForge;
+  readonly project: Project;
+  readonly tokenFile: string;
+  readonly faults: unknown[] = [];
+  readonly dead: string[] = [];
+  readonly #dir: string;
+  store!: Store;
+  settings!: ForgeSettings;
+  #worker: ControlWorker | null = null;
+  #clients: ForgeClients | null = null;
+
+  private constructor(cleanup: Cleanup, forge: FakeForge) {
+    this.cleanup = cleanup;
+    this.forge = forge;
+    this.project = forge.project(REPOSITORY);
+    this.#dir = cleanup.tempDir('vole-control-');
+    this.tokenFile = path.join(this.#dir, 'token');
+    writeFileSync(this.tokenFile, `${BOT_TOKEN}\n`);
+  }
+
+  /** With one repository that has a forge; `start` begins the work. */
+  static async open(): Promise<ControlRig> {
+    const cleanup = new Cleanup();
+    const rig = new ControlRig(cleanup, await FakeForge.start(cleanup));
+    await rig.#openStore();
+    cleanup.defer(() => rig.stop());
+    await rig.register(rig.project);
+    return rig;
+  }
+
+  async register(project: Project, change: Partial<Forge> = {}): Promise<void> {
+    await this.store.repositories.add({ name: project.name, cloneUrl: '/nowhere', maxJobs: null });
+    await this.settings.set({
+      repository: project.name,
+      kind: 'gitea',
+      project: project.name,
+      apiUrl: this.forge.apiUrl,
+      tokenFile: this.tokenFile,
+      botLogin: null,
+      ...change,
+    });
+  }
+
+  /** Begins the control work, as a server that starts; on the store as it was left. */
+  async start(limits = { timeoutMs: 2_000, maxBytes: 1024 * 1024 }): Promise<void> {
+    if (this.store === undefined) await this.#openStore();
+    this.#clients = new ForgeClients({
+      forges: this.store.forges,
+      clock: { now: () => Date.now(), monotonic: () => performance.now() },
+      limits,
+    });
+    this.#worker = controlWorker({
+      store: this.store,
+      clients: this.#clients,
+      secrets: new Secrets(this.#dir, this.store),
+      events: this.#events,
+      publicUrl: PUBLIC_URL,
+      onFault: (error) => this.faults.push(error),
+      onDead: (task, why) => this.dead.push(`${task.kind}: ${why}`),
+    });
+    await this.#worker.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#clients?.close();
+    await this.#worker?.close();
+    this.#worker = null;
+    await this.store.close();
+  }
+
+  /** Queues runs at `SHA`; their ids. */
+  async queue(...runs: NewRun[]): Promise<number[]> {
+    return (await this.store.runs.createPipeline(newPipeline(runs, { repository: REPOSITORY, sha: SHA })))
+      .runs;
+  }
+
+  /** A command on an issue, as a comment of this author asked for it. */
+  async command(issue: number, author: string, name = 'plan', repository = REPOSITORY): Promise<number> {
+    const comment = 5_000 + issue;
+    const run = newRun({
+      key: name,
+      kind: 'command',
+      state: 'received',
+      serial: `${repository}#${issue}`,
+      command: { issue, comment, author, name },
+    });
+    const { runs } = await this.store.runs.createPipeline(newPipeline([run], { repository }));
+    return runs[0] ?? 0;
+  }
+
+  /** Leases whatever is next; its run and attempt, or null. */
+  async lease(): Promise<{ run: number; attempt: number } | null> {
+    return this.store.runs.claim(aClaim({ maxCommands: 32 }));
+  }
+
+  async finish(run: { run: number; attempt: number }, result: 'passed' | 'failed' = 'passed'): Promise<void> {
+    await this.store.runs.record('build1', run.run, run.attempt, outcome(result), 0);
+  }
+
+  /** Until no task waits and none is in flight. */
+  async idle(deadlineMs = 30_000): Promise<void> {
+    const open = async () =>
+      (await this.store.tasks.list({ states: ['waiting', 'claimed'], limit: 1 })).length;
+    await until('all control work to be done', async () => (await open()) === 0, deadlineMs);
+  }
+
+  readonly #events = new RunEventHub();
+
+  async #openStore(): Promise<void> {
+    this.store = await openSqliteStore(path.join(this.#dir, 'vole.sqlite'), this.#events);
+    this.settings = new ForgeSettings(this.store.forges, new Secrets(this.#dir, this.store));
+  }
+
+  get databaseFile(): string {
+    return path.join(this.#dir, 'vole.sqlite');
+  }
+}
