@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EventRig } from '../../support/event-rig.ts';
+import { BOT } from '../../support/forge/forge.ts';
+import type { Project } from '../../support/forge/state.ts';
 import { type CommentFacts, commentPayload } from '../../support/payloads.ts';
 import { aClaim, outcome } from '../../support/store-rig.ts';
 import { until } from '../../support/until.ts';
@@ -33,10 +35,6 @@ async function states(): Promise<string[]> {
   return (await rig.runs()).map(({ job, serial, state }) => `${serial} ${job} ${state}`);
 }
 
-async function allow(run: number): Promise<void> {
-  expect(await rig.server.store.runs.authorise(run, true, '')).toBe(true);
-}
-
 async function isIn(run: number, state: string): Promise<void> {
   await until(`run ${run} is ${state}`, async () => (await rig.server.store.runs.get(run))?.state === state);
 }
@@ -44,7 +42,7 @@ async function isIn(run: number, state: string): Promise<void> {
 describe('a comment that asks for a command', () => {
   it('is a received run that waits for its authorisation, and nothing is read for it before', async () => {
     await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
-    expect(await comment('/agent plan make it fast\nplease')).toBe('event 1');
+    expect(await comment('/agent plan make it fast\nplease', { author: 'carol' })).toBe('event 1');
     expect(await rig.runs()).toMatchObject([
       { job: 'plan', kind: 'command', state: 'received', serial: 'team/app#3', authorised: false },
     ]);
@@ -82,7 +80,6 @@ describe('a comment that asks for a command', () => {
 
   it('is the job of that name once it is authorised, at the head of the default branch', async () => {
     await comment('/agent plan make it fast\nplease');
-    await allow(1);
     await isIn(1, 'queued');
     expect(await rig.server.store.runs.claim(aClaim())).toBeNull();
     const claimed = await rig.server.store.runs.claim(aClaim({ labels: ['agents'] }));
@@ -113,7 +110,6 @@ describe('a comment that asks for a command', () => {
     rig.source.git('update-ref', 'refs/pull/4/head', theirs);
     rig.source.git('checkout', '-q', 'main');
     await comment('/agent fix', { issue: 4, pull: true });
-    await allow(1);
     await isIn(1, 'queued');
     expect(await rig.pipelines()).toMatchObject([
       { ref: 'refs/pull/4/head', sha: theirs, trust: 'untrusted', event: 'command' },
@@ -122,9 +118,12 @@ describe('a comment that asks for a command', () => {
   });
 
   it('that is not allowed ends as refused', async () => {
-    await comment('/agent fix');
-    await rig.server.store.runs.authorise(1, false, 'alice may only read');
-    expect(await rig.runs()).toMatchObject([{ state: 'refused', detail: 'alice may only read' }]);
+    await comment('/agent fix', { author: 'bob' });
+    await isIn(1, 'refused');
+    expect((await rig.runs())[0]).toMatchObject({
+      reason: 'not-allowed',
+      detail: expect.stringContaining('bob has read permission'),
+    });
     expect(await rig.server.store.runs.authorise(1, true, '')).toBe(false);
   });
 
@@ -139,7 +138,6 @@ describe('a comment that asks for a command', () => {
     if (workflow === null) rig.source.git('rm', '-q', '.vole.yml');
     rig.source.commit(workflow === null ? {} : { '.vole.yml': workflow });
     await comment('/agent plan');
-    await allow(1);
     await isIn(1, 'failed');
     const [run] = await rig.runs();
     expect(run?.detail).toMatch(why);
@@ -148,7 +146,6 @@ describe('a comment that asks for a command', () => {
 
   it('on a pull request that is not there fails', async () => {
     await comment('/agent plan', { issue: 99, pull: true });
-    await allow(1);
     await isIn(1, 'failed');
     expect((await rig.runs())[0]?.detail).toBe('refs/pull/99/head has no commit');
   });
@@ -156,32 +153,31 @@ describe('a comment that asks for a command', () => {
 
 describe('commands', () => {
   it('of one issue go one at a time in the order received; one that waits for its authorisation holds back no other issue', async () => {
-    await comment('/agent plan', { issue: 3 });
-    await comment('/agent fix', { issue: 3 });
+    await comment('/agent plan', { issue: 3, author: 'carol' });
+    await comment('/agent fix', { issue: 3, author: 'dave' });
     await comment('/agent fix', { issue: 4 });
-    const [, second = 0, third = 0] = (await rig.runs()).map(({ id }) => id);
-    await allow(second);
-    await allow(third);
-    await isIn(third, 'queued');
-    await isIn(second, 'queued');
+    await isIn(3, 'queued');
+    await isIn(2, 'refused'); // control work of the first hangs, that of others goes on
+    await comment('/agent fix', { issue: 3 });
     const { runs } = rig.server.store;
-    const claims = () => runs.claim(aClaim({ labels: ['agents'] }));
-    expect((await claims())?.run).toBe(third);
+    const claims = () => runs.claim(aClaim({ labels: ['agents'], maxCommands: 32 }));
+    expect((await claims())?.run).toBe(3);
+    await isIn(4, 'queued');
     expect(await claims()).toBeNull();
-    expect((await runs.why(second))?.reasons).toMatchObject([
+    expect((await runs.why(4))?.reasons).toMatchObject([
       { code: 'serial', text: 'run 1 of the serial key team/app#3 comes first and is received' },
     ]);
-    await allow(1);
+    rig.forge.user(rig.forge.state.projects.get('team/app') as Project, 'carol', 'owner');
+    rig.silence.lift();
     await isIn(1, 'queued');
     expect((await claims())?.run).toBe(1);
     expect(await claims()).toBeNull();
     await runs.record('build1', 1, 1, outcome('passed'), 0);
-    expect((await claims())?.run).toBe(second);
+    expect((await claims())?.run).toBe(4);
   });
 
   it('are leased to one runner each; with two eligible issues the third claim is empty', async () => {
     for (const issue of [3, 3, 4, 4]) await comment('/agent fix', { issue });
-    for (const { id } of await rig.runs()) await allow(id);
     for (const { id } of await rig.runs()) await isIn(id, 'queued');
     const { runs } = rig.server.store;
     const claimed = await Promise.all([1, 2, 3].map(() => runs.claim(aClaim({ maxCommands: 32 }))));
@@ -190,7 +186,6 @@ describe('commands', () => {
 
   it('run as many at once as allowed, over all repositories', async () => {
     for (const issue of [1, 2, 3]) await comment('/agent fix', { issue });
-    for (const { id } of await rig.runs()) await allow(id);
     for (const { id } of await rig.runs()) await isIn(id, 'queued');
     const { runs } = rig.server.store;
     const claimed = await Promise.all([1, 2, 3].map(() => runs.claim(aClaim({ maxCommands: 2 }))));
@@ -198,13 +193,13 @@ describe('commands', () => {
     expect((await runs.why(3))?.reasons).toMatchObject([{ code: 'commands' }]);
   });
 
-  it('are received in order whatever the clock says, and go on after a restart', async () => {
+  it('that were authorised are prepared after a restart', async () => {
+    await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
     await comment('/agent plan');
-    await allow(1);
+    await until('it is authorised', async () => (await rig.runs())[0]?.authorised);
+    await rig.server.store.repositories.set('team/app', { cloneUrl: rig.source.dir });
     await rig.restart();
-    await comment('/agent fix');
     await isIn(1, 'queued');
-    expect(await states()).toEqual(['team/app#3 plan queued', 'team/app#3 fix received']);
   });
 });
 
@@ -224,27 +219,36 @@ describe('a comment', () => {
   });
 
   it("of vole's own that was deleted is asked to be made anew", async () => {
+    const project = rig.forge.state.projects.get('team/app') as Project;
     await comment('/agent fix');
-    const { tasks } = rig.server.store;
-    const body = 'state\n<!-- vole:run:1 -->';
-    expect(await comment(body, { action: 'deleted', author: 'vole-bot' })).toBe('event 2');
-    const listed = await tasks.list({ states: ['waiting', 'claimed'], limit: 10 });
-    expect(listed.map(({ kind }) => kind)).toContain('comment');
-    expect((await rig.events())[1]).toMatchObject({ pending: false });
+    await isIn(1, 'queued');
+    const own = await rig.forge.state.until('its comment', () =>
+      project.commentsOf(3).find(({ body }) => body.includes('queued')),
+    );
+    project.comments.delete(own.id);
+    expect(await comment(own.body, { action: 'deleted', author: BOT })).toBe('event 2');
+    await rig.forge.state.until('a new one', () => project.commentsOf(3).length === 1);
   });
 
-  it('that aborts is control work, for what was received before it', async () => {
-    await comment('/agent plan');
-    await comment('/agent abort now');
+  it('that aborts ends what was received before it, also what waits to be authorised', async () => {
+    await comment('/agent plan', { author: 'carol' });
     await comment('/agent fix');
-    expect(await states()).toEqual(['team/app#3 plan received', 'team/app#3 fix received']);
-    const task = await until('the abort', () =>
-      rig.server.store.tasks.claim(100).then(async function next(claimed): Promise<unknown> {
-        if (claimed === null || claimed.kind === 'abort') return claimed;
-        return rig.server.store.tasks.claim(100).then(next);
-      }),
-    );
-    expect(task).toMatchObject({ payload: { issue: 3, author: 'alice', upToRun: 1 } });
+    await comment('/agent abort now');
+    await comment('/agent implement');
+    await comment('/agent fix', { issue: 4 });
+    for (const run of [1, 2]) await isIn(run, 'cancelled');
+    for (const run of [3, 4]) await isIn(run, 'queued');
+    expect((await rig.runs())[0]?.detail).toMatch(/^aborted by alice/);
+  });
+
+  it('that aborts reaches a command that runs, and is heard of nobody who may not', async () => {
+    await comment('/agent fix');
+    await isIn(1, 'queued');
+    const { runs } = rig.server.store;
+    await runs.claim(aClaim());
+    await comment('/agent abort', { author: 'bob' });
+    await comment('/agent abort');
+    await until('it is told', async () => (await runs.get(1))?.cancelWhy?.startsWith('aborted by alice'));
   });
 });
 

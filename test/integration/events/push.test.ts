@@ -92,8 +92,10 @@ describe('a push', () => {
     const [pipeline] = await rig.pipelines();
     expect(pipeline).toMatchObject({ sha, runs: [] });
     expect(pipeline?.fault).toMatch(/^\.vole\.yml:4:5: the key `stepz` is not known/m);
-    const tasks = await rig.server.store.tasks.list({ states: ['waiting', 'claimed'], limit: 10 });
-    expect(tasks.map(({ kind }) => kind)).toEqual(['status']);
+    const project = rig.forge.state.projects.get('team/app');
+    const status = await rig.forge.state.until('a status', () => project?.statuses.at(-1));
+    expect(status).toMatchObject({ sha, state: 'failure' });
+    expect(status.description).toMatch(/^\.vole\.yml:4:5: /);
   });
 
   it('without a workflow file, without jobs, or that `on` does not name, queues nothing', async () => {
