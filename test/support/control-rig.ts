@@ -9,6 +9,7 @@ import { Secrets } from '../../src/server/secrets/secrets.ts';
 import type { Forge } from '../../src/server/store/control.ts';
 import { openSqliteStore } from '../../src/server/store/open.ts';
 import type { NewRun, Store } from '../../src/server/store/store.ts';
+import type { RunState } from '../../src/shared/outcome.ts';
 import { BOT_TOKEN, FakeForge } from './forge/forge.ts';
 import type { Project } from './forge/state.ts';
 import { aClaim, newPipeline, newRun, outcome, TestClock } from './store-rig.ts';
@@ -32,6 +33,7 @@ export class ControlRig {
   readonly #dir: string;
   store!: Store;
   settings!: ForgeSettings;
+  secrets!: Secrets;
   #worker: ControlWorker | null = null;
   #clients: ForgeClients | null = null;
 
@@ -53,6 +55,8 @@ export class ControlRig {
       await rig.stop();
       await rig.store.close();
     });
+    // The stand-in's is the real one.
+    rig.clock.wall = Date.now();
     await rig.register(rig.project);
     return rig;
   }
@@ -80,7 +84,7 @@ export class ControlRig {
     this.#worker = controlWorker({
       store: this.store,
       clients: this.#clients,
-      secrets: new Secrets(this.#dir, this.store),
+      secrets: this.secrets,
       events: this.#events,
       publicUrl: PUBLIC_URL,
       clock: this.clock,
@@ -130,6 +134,12 @@ export class ControlRig {
     return this.store.runs.claim(aClaim({ maxCommands: 32 }));
   }
 
+  async leased(): Promise<{ run: number; attempt: number }> {
+    const run = await this.lease();
+    if (run === null) throw new Error('nothing to lease');
+    return run;
+  }
+
   async finish(run: { run: number; attempt: number }, result: 'passed' | 'failed' = 'passed'): Promise<void> {
     await this.store.runs.record('build1', run.run, run.attempt, outcome(result), 0);
   }
@@ -157,6 +167,17 @@ export class ControlRig {
     throw new Error('tasks still wait');
   }
 
+  /** Lets changes that follow one another fast be shown, and waits until they are. */
+  async settle(): Promise<void> {
+    await this.quiet();
+    this.pass(200);
+    await this.quiet();
+  }
+
+  async runIs(run: number, state: RunState): Promise<void> {
+    await until(`run ${run} to be ${state}`, async () => (await this.store.runs.get(run))?.state === state);
+  }
+
   /** Until nothing is in flight and nothing that waits is due. */
   async quiet(): Promise<void> {
     await until('control work to be quiet', async () => {
@@ -169,7 +190,8 @@ export class ControlRig {
 
   async #openStore(): Promise<void> {
     this.store = await openSqliteStore(path.join(this.#dir, 'vole.sqlite'), this.#events, this.clock);
-    this.settings = new ForgeSettings(this.store.forges, new Secrets(this.#dir, this.store));
+    this.secrets = new Secrets(this.#dir, this.store);
+    this.settings = new ForgeSettings(this.store.forges, this.secrets);
   }
 
   get databaseFile(): string {
