@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ForgeSettings } from '../../src/server/forges/settings.ts';
 import { Secrets } from '../../src/server/secrets/secrets.ts';
@@ -7,6 +8,8 @@ import type { StoredEvent } from '../../src/server/store/event-store.ts';
 import type { Pipeline, Run } from '../../src/server/store/store.ts';
 import type { ForgeKind } from '../../src/shared/api-forge.ts';
 import { resolveSettings } from '../../src/shared/settings/resolve.ts';
+import type { StandingFault } from './forge/faults.ts';
+import { BOT, BOT_TOKEN, FakeForge } from './forge/forge.ts';
 import { GitRepository } from './git-repository.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
@@ -52,26 +55,34 @@ export function signedHeaders(
 
 /** A real server in this process with repositories of the real git, and deliveries over real HTTP. */
 export class EventRig {
-  readonly cleanup = new Cleanup();
+  readonly cleanup: Cleanup;
   readonly dir: string;
+  readonly forge: FakeForge;
   readonly secrets = new Map<string, string>();
   /** Lines of the server's log, from `info` up. */
   readonly said: string[] = [];
   readonly #flags: Readonly<Record<string, string>>;
   server!: RunningServer;
   source!: GitRepository;
+  /** What keeps the forge from telling carol's rights. */
+  silence!: StandingFault;
 
-  private constructor(flags: Readonly<Record<string, string>>) {
+  private constructor(cleanup: Cleanup, forge: FakeForge, flags: Readonly<Record<string, string>>) {
+    this.cleanup = cleanup;
+    this.forge = forge;
     this.#flags = flags;
-    this.dir = this.cleanup.tempDir('vole-events-');
+    this.dir = cleanup.tempDir('vole-events-');
+    writeFileSync(path.join(this.dir, 'token'), BOT_TOKEN);
   }
 
-  /** With `team/app` registered, of a Gitea. */
+  /** With `team/app` registered, of a Gitea; alice may write there, bob read, carol's rights are never told. */
   static async start(flags: Readonly<Record<string, string>> = {}): Promise<EventRig> {
-    const rig = new EventRig(flags);
+    const cleanup = new Cleanup();
+    const rig = new EventRig(cleanup, await FakeForge.start(cleanup), flags);
     await rig.restart();
     rig.cleanup.defer(() => rig.server.close());
     rig.source = await rig.add('team/app');
+    rig.silence = rig.forge.fault({ on: ({ path }) => path.includes('/carol/'), kind: 'hang' });
     return rig;
   }
 
@@ -86,6 +97,10 @@ export class EventRig {
 
   async add(name: string, kind: ForgeKind = 'gitea', project = name): Promise<GitRepository> {
     const repository = new GitRepository(path.join(this.dir, 'git', name));
+    const there = this.forge.project(project);
+    this.forge.user(there, 'alice', 'write');
+    this.forge.user(there, 'bob', 'read');
+    for (let issue = 1; issue < 10; issue += 1) there.issue(issue);
     const { store } = this.server;
     await store.repositories.add({ name, cloneUrl: repository.dir, maxJobs: null });
     const settings = new ForgeSettings(store.forges, new Secrets(path.join(this.dir, 'data'), store));
@@ -93,9 +108,9 @@ export class EventRig {
       repository: name,
       kind,
       project,
-      apiUrl: 'http://127.0.0.1:9',
-      tokenFile: '/nowhere',
-      botLogin: 'vole-bot',
+      apiUrl: this.forge.apiUrl,
+      tokenFile: path.join(this.dir, 'token'),
+      botLogin: BOT,
     });
     this.secrets.set(name, secret);
     return repository;
@@ -125,6 +140,13 @@ export class EventRig {
     return until('every event has been worked on', async () => {
       const events = await this.events();
       return events.every(({ pending }) => !pending) ? events : null;
+    });
+  }
+
+  async eventIs(id: number, check: (event: StoredEvent) => boolean): Promise<StoredEvent> {
+    return until(`event ${id}`, async () => {
+      const event = (await this.events()).find((event) => event.id === id);
+      return event !== undefined && check(event) ? event : null;
     });
   }
 

@@ -13,7 +13,8 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
  * with `>` and are none.
  */
 export function askedBy(body: string, word: string): Asked | null {
-  const text = body.trimStart();
+  // no variable can hold a NUL byte
+  const text = body.replaceAll('\0', '').trimStart();
   const line = /^\/(\S+)[^\S\r\n]+([a-z]+)(?=\s|$)/i.exec(text);
   if (line?.[1] !== word) return null;
   const name = (line[2] ?? '').toLowerCase();
@@ -23,9 +24,8 @@ export function askedBy(body: string, word: string): Asked | null {
   return { type: 'command', name: command, message: messageOf(text.slice(line[0].length)) };
 }
 
-/** No variable can hold a NUL byte, and none more than the kernel lets a process have. */
 function messageOf(rest: string): string {
-  const plain = rest.replaceAll('\0', '').replaceAll('\r\n', '\n').trim();
+  const plain = rest.replaceAll('\r\n', '\n').trim();
   const bytes = Buffer.from(plain);
   if (bytes.length <= MAX_MESSAGE_BYTES) return plain;
   // cut within a character leaves U+FFFD at the end

@@ -45,7 +45,7 @@ const pullSchema = z.object({
 const commentSchema = z.object({
   action: z.string(),
   is_pull: z.boolean().optional(),
-  issue: z.object({ number, pull_request: z.unknown() }),
+  issue: z.object({ number, pull_request: z.unknown().optional() }),
   comment: z.object({ id: number, body: z.string().nullish(), user: login.nullish() }),
 });
 
@@ -116,7 +116,7 @@ function readComment(at: string, json: unknown, rules: ReadingRules): Reading {
     return nothing(at, "vole's own comment");
   const asked = askedBy(body, rules.commandWord);
   if (asked === null) return nothing(at, 'a comment that asks for nothing');
-  // GitHub and Gitea put this object where the issue is a pull request; Gitea says `is_pull` as well
+  // GitHub has this object only where the issue is a pull request, Gitea null where not, and `is_pull` beside
   const pull = isPull ?? (issue.pull_request !== null && issue.pull_request !== undefined);
   const by = { issue: issue.number, pull, comment: comment.id, author };
   return asked.type === 'abort'

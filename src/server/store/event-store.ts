@@ -1,7 +1,7 @@
 import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { HookEvent, Lane } from '../events/event.ts';
 import type { TaskPayloads } from './control.ts';
-import type { NewPipeline } from './store.ts';
+import type { NewPipeline } from './new-pipeline.ts';
 
 /** A delivery whose signature was right, about to be kept. */
 export interface NewEvent {

@@ -6,11 +6,11 @@ import type { WebParts } from './parts.ts';
  * reaches this host by.
  */
 export function addHookRoutes(app: Hono, parts: Pick<WebParts, 'intake'>): void {
-  app.post('/hooks/:forge/:owner?/:name?', async (context) => {
-    const { forge, owner = '', name = '' } = context.req.param();
+  app.post('/hooks/*', async (context) => {
+    const [, , forge = '', ...repository] = context.req.path.split('/');
     const { status, text } = await parts.intake.take({
       forge,
-      repository: `${owner}/${name}`,
+      repository: repository.join('/'),
       header: (header) => context.req.header(header) ?? null,
       body: context.req.raw.body,
     });
