@@ -165,6 +165,8 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     secrets,
     events,
     publicUrl,
+    clock: systemClock,
+    random: Math.random,
     onFault: (error, where) => log.error({ err: error, where }, 'control work met a fault'),
     onDead: ({ id, kind, repository }, why) =>
       log.warn({ task: id, kind, repository, why }, 'a control task is given up: `vole tasks` shows it'),

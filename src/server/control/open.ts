@@ -1,5 +1,3 @@
-import { systemClock } from '../../shared/platform/clock.ts';
-import type { Task } from '../store/control.ts';
 import { AbortHandler } from './abort.ts';
 import { AuthoriseHandler } from './authorise.ts';
 import { CommentHandler, ReplyHandler } from './comment.ts';
@@ -7,11 +5,7 @@ import type { ControlParts } from './parts.ts';
 import { StatusHandler } from './status.ts';
 import { ControlWorker, type ControlWorkerParts } from './worker.ts';
 
-interface Parts extends ControlParts {
-  readonly events: ControlWorkerParts['events'];
-  readonly onFault: (error: unknown, where: string) => void;
-  readonly onDead: (task: Task, why: string) => void;
-}
+type Parts = ControlParts & Omit<ControlWorkerParts, 'tasks' | 'handlers'>;
 
 /** The worker of the control tasks with what it does for each kind; not yet started. */
 export function controlWorker(parts: Parts): ControlWorker {
@@ -25,8 +19,8 @@ export function controlWorker(parts: Parts): ControlWorker {
       reply: new ReplyHandler(parts),
       status: new StatusHandler(parts),
     },
-    clock: systemClock,
-    random: Math.random,
+    clock: parts.clock,
+    random: parts.random,
     onFault: parts.onFault,
     onDead: parts.onDead,
   });

@@ -43,15 +43,16 @@ export class ForgeApi {
   /** The items of all pages. `pick` finds them in the body, or gives null where it has another shape. */
   async askAll<T>(path: string, pick: (json: unknown) => T[] | null): Promise<Reply<T[]>> {
     const items: T[] = [];
+    const bare = path.replace(/\?.*$/, '');
     const query = `${path.includes('?') ? '&' : '?'}${this.dialect.pageQuery}`;
     let url: string | null = this.#parts.apiUrl + path + query;
     for (let page = 0; url !== null; page += 1) {
-      if (page === MOST_PAGES) return failure(null, `GET ${path}: over ${MOST_PAGES} pages`);
+      if (page === MOST_PAGES) return failure(null, `GET ${bare}: over ${MOST_PAGES} pages`);
       const reply: Reply<Answer> = await this.#request('GET', url, undefined);
       if (!reply.ok) return reply;
-      if (reply.value.status !== 200) return this.unexpected('GET', path, reply.value);
+      if (reply.value.status !== 200) return this.unexpected('GET', bare, reply.value);
       const picked = pick(reply.value.json);
-      if (picked === null) return failure(200, `GET ${path}: the answer has another shape`);
+      if (picked === null) return failure(200, `GET ${bare}: the answer has another shape`);
       items.push(...picked);
       url = this.#nextPage(reply.value.headers);
     }

@@ -11,6 +11,7 @@ interface Changed {
   kind: 'job' | 'command';
   state: number;
   commanded: number;
+  cancelling: number;
 }
 
 /**
@@ -20,7 +21,8 @@ interface Changed {
 export function requestCausedTasks(sql: Sql, effects: Effects, now: number): void {
   for (const run of effects.changed) {
     const row = sql.get<Changed>(
-      `select r.id, r.repository, p.sha, r.key, r.kind, r.state, c.run is not null as commanded
+      `select r.id, r.repository, p.sha, r.key, r.kind, r.state, c.run is not null as commanded,
+         r.state = 2 and r.cancel_why is not null as cancelling
        from runs r join forges f on f.repository = r.repository join pipelines p on p.id = r.pipeline
        left join commands c on c.run = r.id where r.id = ?`,
       run,
@@ -49,7 +51,8 @@ function requestForRun(sql: Sql, row: Changed, effects: Effects, now: number): v
   }
   if (row.commanded === 0) return;
   const subject = String(run);
+  const shown = row.cancelling === 1 ? 'cancelling' : state;
   if (state === 'received')
     requestTask(sql, { kind: 'authorise', repository, subject, payload: { run } }, now, effects);
-  requestTask(sql, { kind: 'comment', repository, subject, payload: { run, state } }, now, effects);
+  requestTask(sql, { kind: 'comment', repository, subject, payload: { run, state: shown } }, now, effects);
 }

@@ -11,7 +11,7 @@ export interface TaskPayloads {
     readonly author: string;
     readonly upToRun: number;
   };
-  /** The comment of a command; `state` is the run's when it was asked for. */
+  /** The comment of a command; `state` is the run's when it was asked for, or `cancelling`. */
   comment: { readonly run: number; readonly state: string };
   /** An answer to a comment that no run stands behind. */
   reply: { readonly issue: number; readonly text: string };

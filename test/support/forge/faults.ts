@@ -10,6 +10,8 @@ export interface Fault {
   readonly kind: number | 'hang' | 'half' | 'drop';
   readonly after?: boolean;
   readonly retryAfter?: string;
+  /** What the body says. */
+  readonly message?: string;
   /** How often; without end by default. */
   readonly times?: number;
 }
@@ -63,7 +65,7 @@ export class StandingFault {
       default: {
         const retry = this.fault.retryAfter === undefined ? {} : { 'retry-after': this.fault.retryAfter };
         response.writeHead(kind, { 'content-type': 'application/json', ...retry });
-        response.end(JSON.stringify({ message: `out of order: ${kind}` }));
+        response.end(JSON.stringify({ message: this.fault.message ?? `out of order: ${kind}` }));
         return kind;
       }
     }
