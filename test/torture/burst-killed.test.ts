@@ -127,8 +127,9 @@ it('a burst over eight connections, with the server killed in its middle, is rec
   );
   await server.stop();
 
-  const { store, close } = await openData(new DataDir(dataDir));
-  cleanup.defer(() => close());
+  const after = await openData(new DataDir(dataDir));
+  cleanup.defer(() => after.close());
+  const { store } = after;
   const events = (await store.events.list({ limit: 2 * DELIVERIES })).toReversed();
   const runs = (await store.runs.list({ limit: 2 * DELIVERIES })).toReversed();
   expect(events.map(({ id }) => id)).toEqual(Array.from({ length: DELIVERIES }, (_, at) => at + 1));

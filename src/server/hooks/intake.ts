@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { FORGE_KINDS, type ForgeKind } from '../../shared/api-forge.ts';
 import { repositoryNameSchema } from '../../shared/api-names.ts';
+import { oneLine } from '../../shared/errors.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { BodyBudget, type BodyFault } from './body-budget.ts';
 import { deliveryIdOf, eventByShape, eventNameOf, type Reading, readPayload } from './payload.ts';
@@ -56,19 +57,23 @@ export class Intake {
     this.#parts = parts;
   }
 
+  /** Throws where the store cannot keep it: the forge is told so, and must not take it for received. */
   async take(delivery: Delivery): Promise<HookReply> {
-    const reply = await this.#take(delivery);
-    if (reply.status >= 400) {
-      const { forge, repository, header } = delivery;
-      const facts = {
-        forge: forge.slice(0, 50),
-        repository: repository.slice(0, 210),
-        delivery: kind(forge) ? deliveryIdOf(forge, header)?.slice(0, 200) : undefined,
-        status: reply.status,
-      };
-      this.#parts.log.warn(facts, `a delivery was refused: ${reply.text}`);
+    const { forge, repository, header } = delivery;
+    const facts = {
+      forge: forge.slice(0, 50),
+      repository: repository.slice(0, 210),
+      delivery: kind(forge) ? deliveryIdOf(forge, header)?.slice(0, 200) : undefined,
+    };
+    try {
+      const reply = await this.#take(delivery);
+      if (reply.status >= 400)
+        this.#parts.log.warn({ ...facts, status: reply.status }, `a delivery was refused: ${reply.text}`);
+      return reply;
+    } catch (error) {
+      this.#parts.log.warn({ ...facts, error: oneLine(error) }, 'a delivery could not be kept');
+      throw error;
     }
-    return reply;
   }
 
   async #take({ forge, repository, header, body }: Delivery): Promise<HookReply> {

@@ -61,7 +61,7 @@ describe('a comment that asks for a command', () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => rig.deliver('issue_comment', payload, { id: 'the-same' })),
     );
-    expect(replies.map(({ status }) => status).sort()).toEqual([
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
       ...Array.from({ length: 9 }, () => 200),
       202,
     ]);
