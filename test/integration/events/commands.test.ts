@@ -31,10 +31,6 @@ async function comment(body: string, facts: Partial<CommentFacts> = {}): Promise
   return reply.text;
 }
 
-async function states(): Promise<string[]> {
-  return (await rig.runs()).map(({ job, serial, state }) => `${serial} ${job} ${state}`);
-}
-
 async function isIn(run: number, state: string): Promise<void> {
   await until(`run ${run} is ${state}`, async () => (await rig.server.store.runs.get(run))?.state === state);
 }
