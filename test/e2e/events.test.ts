@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiEvent } from '../../src/shared/api-events.ts';
@@ -100,4 +100,17 @@ it('vole event ls shows what waits, and only of one repository', async () => {
   expect((await vole('event', 'ls', '--pending', '--json')).stdout).toMatch(/"events": \[\]/);
   expect((await vole('event', 'ls', '--repository', 'team/bare', '--json')).stdout).toMatch(/"events": \[\]/);
   expect((await vole('event', 'ls', '--limit', '0')).code).toBe(2);
+});
+
+it.each([
+  [['--max-concurrent-commands', '33'], {}, '--max-concurrent-commands'],
+  [[], { AGENTCI_MAX_CONCURRENT_JOBS: '0' }, 'AGENTCI_MAX_CONCURRENT_JOBS'],
+])('a server that may run %j %j commands at once does not start', async (args, env, source) => {
+  const dataDir = path.join(root, 'refused');
+  const result = await voleCommand(['server', '--data', dataDir, ...args], { env });
+  expect(result.code).toBe(2);
+  expect(result.stderr).toMatch(
+    new RegExp(`${source}: '\\d+' is not allowed; use a whole number from 1 to 32`),
+  );
+  expect(existsSync(dataDir)).toBe(false);
 });

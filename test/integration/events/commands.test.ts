@@ -193,6 +193,9 @@ describe('commands', () => {
     await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
     await comment('/agent plan');
     await until('it is authorised', async () => (await rig.runs())[0]?.authorised);
+    expect((await rig.server.store.runs.why(1))?.reasons).toMatchObject([
+      { code: 'received', text: expect.stringContaining('it is allowed') },
+    ]);
     await rig.server.store.repositories.set('team/app', { cloneUrl: rig.source.dir });
     await rig.restart();
     await isIn(1, 'queued');
