@@ -18,6 +18,12 @@ export class FakeForge {
   readonly #root: string;
   readonly #server: http.Server;
   readonly #faults: StandingFault[] = [];
+  /**
+   * Called before and after each request has its effect, in both cases before it is answered; `cut` ends the
+   * connection there. Git's requests have no effect.
+   */
+  intercept: (request: SeenRequest, phase: 'before' | 'after') => Promise<'cut' | 'go on'> = async () =>
+    'go on';
 
   private constructor(root: string) {
     this.#root = root;
@@ -94,6 +100,8 @@ export class FakeForge {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
     if (!url.pathname.startsWith('/api/v1')) {
+      const git = { method: 'GIT', path: url.pathname, query: url.search, at: Date.now(), status: null };
+      if ((await this.intercept(git, 'before')) === 'cut') return void response.destroy();
       await serveGit(this.#root, url.pathname, url.search.slice(1), request, response);
       return;
     }
@@ -107,7 +115,8 @@ export class FakeForge {
     };
     this.state.requests.push(seen);
     const body = await readJson(request);
-    seen.status = await this.#answer(seen, url, body, request, response);
+    if ((await this.intercept(seen, 'before')) === 'cut') response.destroy();
+    else seen.status = await this.#answer(seen, url, body, request, response);
     this.state.changed();
   }
 
@@ -135,6 +144,10 @@ export class FakeForge {
       return standing.answer(response, right === null ? '' : textOf(right));
     }
     const answer = this.#api.answer(call);
+    if ((await this.intercept(seen, 'after')) === 'cut') {
+      response.destroy();
+      return null;
+    }
     const text = textOf(answer);
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
     response.end(answer.status === 204 ? undefined : text);
