@@ -149,7 +149,7 @@ describe('a push', () => {
     await rig.deliver('push', pushPayload({ after: sha }));
     await rig.server.store.repositories.remove('team/app');
     expect(await rig.events()).toEqual([]);
-    await rig.add('team/app');
+    await rig.register('team/app', rig.source);
     expect(await pushed({ after: sha })).toBe('a pipeline');
     expect((await rig.events()).map(({ id }) => id)).toEqual([2]);
   });
