@@ -27,6 +27,7 @@ export function isFinal(state: RunState): state is FinalState {
  * - `checkout`, `artifact`, `spawn`: that part failed; `disk-full`: ENOSPC while doing it
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
+ * - `workflow`: the workflow file at the commit has a fault, or not the command that was asked for
  * - `bad-job`: the spec is not understood; `worker-died`: the thread ended; `lost`: the lease expired
  * - `host`: the runner's host could not prepare the job (a directory, a lock, a descriptor)
  */
@@ -44,6 +45,7 @@ export const REASONS = [
   'cancelled',
   'interrupted',
   'not-allowed',
+  'workflow',
   'bad-job',
   'worker-died',
   'engine',

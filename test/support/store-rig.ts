@@ -133,6 +133,7 @@ export class StoreRig {
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
       keysRemoved: () => {},
+      tasks: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

@@ -20,6 +20,23 @@ export function expandWorkflow(
   );
 }
 
+/**
+ * The run of a command, or null where the workflow has none of this name. `serial` holds it back behind
+ * earlier ones of its issue; `env` is what the comment said, over the workflow's own.
+ */
+export function commandRun(
+  workflow: Workflow,
+  name: string,
+  facts: RunFacts,
+  asked: { readonly serial: string; readonly env: Readonly<Record<string, string>> },
+): ExpandedRun | null {
+  const job = workflow.commands.find((command) => command.id === name);
+  const [run] = job === undefined ? [] : runsOfJob(workflow, job, facts);
+  if (run === undefined) return null;
+  const spec = { ...run.spec, env: { ...run.spec.env, ...asked.env } };
+  return { ...run, kind: 'command', serial: asked.serial, spec };
+}
+
 function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<string> {
   const byId = new Map(workflow.jobs.map((job) => [job.id, job]));
   const wanted = new Set<string>();
@@ -62,6 +79,7 @@ function runOf(
     cpus: job.cpus,
     memoryBytes: job.memoryBytes,
     serial: job.serial === null ? null : `${facts.repository}:${fill(job.serial)}`,
+    supersede: job.supersede,
     retryLost: job.retryLost,
     kind: 'job',
     state: 'queued',

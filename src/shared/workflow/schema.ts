@@ -126,7 +126,6 @@ const COMMON_KEYS = {
       json: { type: ['string', 'number'] },
     })
     .default(0),
-  serial: text.min(1).max(200).optional().describe('Runs with the same name go one at a time, in order.'),
   'retry-lost': flag(
     'Whether the job starts again on another host when its own is lost; by default true without `serial`.',
   ).optional(),
@@ -155,6 +154,10 @@ export const JOB_KEYS = {
   ...COMMON_KEYS,
   needs: listOf(text, 'Jobs that must have passed before this one starts.').default([]),
   strategy: strict(STRATEGY_KEYS).optional(),
+  serial: text.min(1).max(200).optional().describe('Runs with the same name go one at a time, in order.'),
+  supersede: flag('A newer push to the same branch ends runs of this job that are still queued.').default(
+    false,
+  ),
 };
 
 export const COMMAND_KEYS = COMMON_KEYS;
@@ -172,7 +175,7 @@ const globs = (description: string) =>
 
 const FILTER_KEYS = {
   branches: globs('Branches, for a pull request the one it goes into; `*` stops at a slash, `**` does not.'),
-  paths: globs('Changed files. Kept, not yet looked at: the event counts as matching.'),
+  paths: globs('Changed files: one of them must match. Pushes of tags have none and always match.'),
 };
 
 const EVENTS = ['push', 'pull_request'] as const;

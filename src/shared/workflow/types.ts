@@ -51,6 +51,8 @@ export interface WorkflowJob {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  /** A newer push to the same branch ends its runs that are still queued. */
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
@@ -92,6 +94,7 @@ export interface ExpandedRun {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly kind: 'job' | 'command';
   readonly state: 'received' | 'queued';
