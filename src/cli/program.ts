@@ -4,6 +4,7 @@ import { cacheCommand } from './cache.ts';
 import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
+import { eventCommand } from './event.ts';
 import { withExamples } from './help.ts';
 import { keyCommand } from './key.ts';
 import { lintCommand } from './lint.ts';
@@ -35,6 +36,7 @@ const COMMANDS: readonly MakeCommand[] = [
   repoCommand,
   keyCommand,
   secretCommand,
+  eventCommand,
   tasksCommand,
   cacheCommand,
   lintCommand,

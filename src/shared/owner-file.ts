@@ -37,6 +37,11 @@ export class OwnerFile {
     this.#append({ what: 'group-gone', pgid });
   }
 
+  /** -1 once it is closed. */
+  get fd(): number {
+    return this.#fd ?? -1;
+  }
+
   /** Idempotent. */
   close(): void {
     if (this.#fd !== null) closeSync(this.#fd);

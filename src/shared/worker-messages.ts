@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { JobSpec } from './job-spec.ts';
-import type { RunOutcome, StepOutcome } from './outcome.ts';
+import type { RunOutcome } from './outcome.ts';
 
 /**
  * What main thread and worker thread of a runner say to one another. A Piscina task is one run; its
@@ -14,6 +14,10 @@ export interface WorkerTask {
   readonly marker: string;
   /** Directory of the job's cgroup v2, made by the main thread; null where it may make none. */
   readonly cgroup: string | null;
+  /** Of the spool, open for appending; the main thread's to close, when the thread is done with the run. */
+  readonly spoolFd: number;
+  /** For the first step that runs, so that it need not ask; null where there are none. */
+  readonly streams: StepStreams | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
   readonly killGraceMs: number;
@@ -44,6 +48,14 @@ export interface JobPaths {
   readonly home: string;
 }
 
+/** Descriptors of one step's output, opened by the main thread and the worker's to close. */
+export interface StepStreams {
+  readonly stdoutRead: number;
+  readonly stdoutWrite: number;
+  readonly stderrRead: number;
+  readonly stderrWrite: number;
+}
+
 export type GuardMode = 'shared' | 'exclusive';
 
 export type FromWorker =
@@ -55,9 +67,10 @@ export type FromWorker =
   /** Asks for the descriptors of one step's output FIFOs. */
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
-  | { type: 'process-gone'; pgid: number }
-  | { type: 'step-started'; step: number; name: string }
-  | { type: 'step-ended'; step: number; outcome: StepOutcome }
+  /** `drained`, of a step: its output was read to the end, so nobody has it open any more. */
+  | { type: 'process-gone'; pgid: number; drained?: boolean }
+  /** Before the first process of the run is moved into its cgroup. */
+  | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
   | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
@@ -65,15 +78,7 @@ export type FromWorker =
 export type ToWorker =
   | { type: 'granted'; id: number }
   | { type: 'denied'; id: number; why: string }
-  /** Descriptors opened by the main thread. The worker closes the write ends after the spawn and owns the read ends. */
-  | {
-      type: 'streams';
-      id: number;
-      stdoutRead: number;
-      stdoutWrite: number;
-      stderrRead: number;
-      stderrWrite: number;
-    }
+  | { type: 'streams'; id: number; streams: StepStreams }
   | { type: 'streams-failed'; id: number; why: string }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };

@@ -1,17 +1,11 @@
+import { closeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
-import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
+import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
   /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
   readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
   readonly why: string;
-}
-
-export interface StreamFds {
-  readonly stdoutRead: number;
-  readonly stdoutWrite: number;
-  readonly stderrRead: number;
-  readonly stderrWrite: number;
 }
 
 type Answer = Exclude<ToWorker, { type: 'cancel' }>;
@@ -22,11 +16,14 @@ export class MainThread {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #stopping = new AbortController();
   readonly #whenStopped: Promise<'stopped'>;
+  #streams: StepStreams | null;
   #stop: Stop | null = null;
   #nextId = 1;
 
-  constructor(port: MessagePort) {
+  /** `streams`: of the first step, where they came with the run. */
+  constructor(port: MessagePort, streams: StepStreams | null) {
     this.#port = port;
+    this.#streams = streams;
     this.#whenStopped = new Promise((resolve) => {
       this.#stopping.signal.addEventListener('abort', () => resolve('stopped'));
     });
@@ -76,15 +73,22 @@ export class MainThread {
     return { ok: false, why: answer.type === 'denied' ? answer.why : 'no guard' };
   }
 
-  async streams(): Promise<{ ok: true; fds: StreamFds } | { ok: false; why: string }> {
+  /** The caller's from then on. */
+  async streams(): Promise<{ ok: true; fds: StepStreams } | { ok: false; why: string }> {
+    const ready = this.#streams;
+    this.#streams = null;
+    if (ready) return { ok: true, fds: ready };
     const id = this.#nextId++;
     const answer = await this.#ask(id, { type: 'streams', id });
-    if (answer.type === 'streams') return { ok: true, fds: answer };
+    if (answer.type === 'streams') return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
   }
 
   /** Ends the port, so that the thread may be idle again. */
   close(): void {
+    const unused = this.#streams;
+    this.#streams = null;
+    if (unused) for (const fd of Object.values(unused)) closeSync(fd);
     this.#port.close();
   }
 

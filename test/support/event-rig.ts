@@ -97,6 +97,16 @@ export class EventRig {
 
   async add(name: string, kind: ForgeKind = 'gitea', project = name): Promise<GitRepository> {
     const repository = new GitRepository(path.join(this.dir, 'git', name));
+    await this.register(name, repository, kind, project);
+    return repository;
+  }
+
+  async register(
+    name: string,
+    repository: GitRepository,
+    kind: ForgeKind = 'gitea',
+    project = name,
+  ): Promise<void> {
     const there = this.forge.project(project);
     this.forge.user(there, 'alice', 'write');
     this.forge.user(there, 'bob', 'read');
@@ -113,7 +123,6 @@ export class EventRig {
       botLogin: BOT,
     });
     this.secrets.set(name, secret);
-    return repository;
   }
 
   async deliver(event: string, payload: unknown, options: DeliverOptions = {}): Promise<Replied> {

@@ -8,6 +8,7 @@ export async function setForge(
   dataDir: string,
   repository: string,
   kind: ForgeKind = 'gitea',
+  api: { apiUrl: string; tokenFile: string } = { apiUrl: 'http://127.0.0.1:9', tokenFile: '/nowhere' },
 ): Promise<string> {
   const data = await openData(new DataDir(dataDir));
   try {
@@ -15,8 +16,7 @@ export async function setForge(
       repository,
       kind,
       project: repository,
-      apiUrl: 'http://127.0.0.1:9',
-      tokenFile: '/nowhere',
+      ...api,
       botLogin: 'vole-bot',
     });
   } finally {

@@ -127,7 +127,10 @@ export class Parts {
         submit: async () => ({ pipeline: 1, runs: [], fault: null }),
       },
       mirrors: { forget: async () => {} },
-      intake: { take: async () => ({ status: 404, text: 'no such hook' }) },
+      intake: {
+        take: async () => ({ status: 404, text: 'no such hook' }),
+        replay: async () => ({ status: 404, text: 'no forge' }),
+      },
       access: policyFor(this.host, TOKEN),
       clock: { now: () => 10_000, monotonic: () => 0 },
       closing: this.closing.signal,

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { type TaskEnd, WorkerPool } from '../../src/runner/pool/pool.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
+import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
 import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
 import { savedCheckoutName } from '../../src/shared/dir-layout.ts';
 import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job-spec.ts';
@@ -10,6 +11,7 @@ import { Guards } from '../../src/shared/lock/guard.ts';
 import { type LogRecord, parseRecord } from '../../src/shared/log-record.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
+import { closeDescriptors } from '../../src/shared/platform/descriptors.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
 import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
@@ -171,6 +173,7 @@ export class RigRun {
           processes.announced(pgid);
           this.announced.push(pgid);
         },
+        cgroupJoined: () => processes.cgroupJoined(),
         processGone: (pgid) => {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
@@ -179,6 +182,7 @@ export class RigRun {
         artifact: (artifact) => this.artifacts.push(artifact),
       },
     );
+    const spool = SpoolReader.make(paths.spool);
     const task = parts.pool.run(
       {
         spawner: null,
@@ -189,6 +193,8 @@ export class RigRun {
         baseEnv: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
         startedAt: Date.now(),
         ...over,
+        streams: null,
+        spoolFd: spool.fd,
         spec,
         paths,
         port: port2,
@@ -201,7 +207,11 @@ export class RigRun {
       await this.#port.close();
       if (end.type === 'died') await task.terminate();
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
+      const threadDied = end.type === 'died';
+      this.#port.takeBackStreams({ threadDied });
+      if (threadDied) closeDescriptors((file) => file.startsWith(`${paths.tree}/`), [spool.fd]);
       this.#port.releaseGuards();
+      spool.close();
       if (this.cgroup) await until('the cgroup to be removed', () => removeCgroup(this.cgroup ?? ''));
       return {
         end,

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { type NamespaceKey, savedCheckoutName } from '../../shared/dir-layout.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { OwnerIdentity } from '../../shared/owner-record.ts';
+import { closeDescriptors } from '../../shared/platform/descriptors.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
 import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
@@ -54,22 +55,35 @@ export function roomMaker(parts: RoomParts) {
           git: identity.git && dir.layout.savedCheckout(identity.git),
           home: options.home,
         },
-        releaseCache: async () => {
-          parts.cgroups.give(cgroup);
+        closeLeft: () => {
+          const inTree = (file: string): boolean => file.startsWith(`${made.path}/`);
+          closeDescriptors(inTree, [spool.fd, made.owner.fd]);
+        },
+        releaseCache: ({ joined }) => {
+          parts.cgroups.give(cgroup, joined);
           namespace.release({ remove: options.noCache });
         },
-        dispose: async () => {
+        dispose: () => {
           spool.close();
           made.dispose();
         },
       };
     } catch (error) {
       tree?.dispose();
-      parts.cgroups.give(cgroup);
+      parts.cgroups.give(cgroup, false);
       namespace.release({ remove: options.noCache });
       throw error;
     }
   };
+}
+
+/** A process keeps both for life. */
+const ownStart = once(() => processStat(process.pid)?.start ?? '0');
+const ownPidNamespace = once(pidNamespace);
+
+function once<T>(read: () => T): () => T {
+  let known: { value: T } | null = null;
+  return () => (known ??= { value: read() }).value;
 }
 
 function identityOf(
@@ -84,10 +98,10 @@ function identityOf(
     version: 1,
     directory: dir.id,
     bootId: bootId(),
-    pidNamespace: pidNamespace(),
+    pidNamespace: ownPidNamespace(),
     process: options.hello.process,
     pid: process.pid,
-    pidStart: processStat(process.pid)?.start ?? '0',
+    pidStart: ownStart(),
     run: spec.run,
     attempt: spec.attempt,
     server,

@@ -25,10 +25,12 @@ export interface JobRoom {
   readonly cgroup: string | null;
   readonly marker: string;
   readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
-  /** Gives up the namespace; only once the run's processes are gone. */
-  releaseCache(): Promise<void>;
+  /** Closes what a thread that has ended has left open in the tree. */
+  closeLeft(): void;
+  /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
+  releaseCache(how: { joined: boolean }): void;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
-  dispose(): Promise<void>;
+  dispose(): void;
 }
 
 /** The process-wide services that a run uses. */
@@ -87,23 +89,22 @@ export class RunInFlight {
 
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
+    const reporter = this.#startReporter(leaseSeconds);
     const refusal = notAllowed(this.spec, this.#services.hostJobs);
-    if (refusal) return await this.#report(refusal, 0, this.#startReporter(null, leaseSeconds));
-    const early = this.#startReporter(null, leaseSeconds);
+    if (refusal) return await this.#report(refusal, 0, reporter);
     let room: JobRoom;
     try {
       room = await this.#services.makeRoom(this.spec, this.#abort.signal);
     } catch (error) {
-      return await this.#report(unprepared(error, this.#stop), 0, early);
+      return await this.#report(unprepared(error, this.#stop), 0, reporter);
     }
-    early.abandon();
-    const reporter = this.#startReporter(room.spool, leaseSeconds);
+    reporter.attach(room.spool);
     const end = await this.#runTask(room, reporter);
     await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
-    await room.dispose();
+    room.dispose();
     return report;
   }
 
@@ -142,9 +143,9 @@ export class RunInFlight {
     void this.#reporter?.beat();
   }
 
-  #startReporter(spool: SpoolReader | null, leaseSeconds: number): Reporter {
+  #startReporter(leaseSeconds: number): Reporter {
     const { run, attempt } = this.spec;
-    const reporter = new Reporter(this.#link, { run, attempt }, spool, {
+    const reporter = new Reporter(this.#link, { run, attempt }, null, {
       cancel: (why) => this.cancel('cancelled', why),
       stale: (why) => {
         this.#stale = true;
@@ -185,15 +186,21 @@ export class RunInFlight {
         processes.gone(pgid);
         room.owner.groupGone(pgid);
       },
+      cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
     });
     const { task: settings, pool } = this.#services;
-    const spawner = await this.#services.spawner();
+    const [spawner, streams] = await Promise.all([
+      this.#services.spawner(),
+      this.#port.streams().catch(() => null), // the worker asks again, and has the reason
+    ]);
     this.#task = pool.run(
       {
         ...settings,
         spawner,
+        streams,
+        spoolFd: room.spool.fd,
         spec: this.spec,
         paths: room.paths,
         port: port2,
@@ -222,6 +229,8 @@ export class RunInFlight {
   async #letGo(end: TaskEnd, room: JobRoom): Promise<void> {
     if (end.type === 'died') await this.#task?.terminate();
     const threadDied = end.type === 'died';
+    this.#port?.takeBackStreams({ threadDied });
+    if (threadDied) room.closeLeft();
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
       const { run, attempt } = this.spec;
@@ -229,6 +238,6 @@ export class RunInFlight {
       return;
     }
     this.#port?.releaseGuards();
-    await room.releaseCache();
+    room.releaseCache({ joined: this.#processes?.joinedCgroup ?? false });
   }
 }

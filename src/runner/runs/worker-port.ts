@@ -1,26 +1,20 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
-import type { FromWorker, GuardMode, ToWorker } from '../../shared/worker-messages.ts';
+import type { FifoPair } from '../../shared/platform/fifos.ts';
+import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../../shared/worker-messages.ts';
 import type { Artifact } from './artifact-sender.ts';
-
-/** Descriptors of one step's output, opened by the main thread. */
-export interface StepStreams {
-  readonly stdoutRead: number;
-  readonly stdoutWrite: number;
-  readonly stderrRead: number;
-  readonly stderrWrite: number;
-}
 
 export interface PortServices {
   guard(name: string, mode: GuardMode, signal: AbortSignal): Promise<HeldGuard>;
-  streams(): Promise<StepStreams>;
+  streams(): Promise<FifoPair>;
 }
 
 export interface PortEvents {
   thread(id: number): void;
   process(pgid: number): void;
   processGone(pgid: number): void;
+  cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
 }
@@ -36,6 +30,8 @@ export class WorkerPort {
   readonly #events: PortEvents;
   readonly #held = new Map<number, HeldGuard>();
   readonly #abort = new AbortController();
+  /** The last ones: a worker asks for its next step's when it is done with one. */
+  #given: FifoPair | null = null;
   readonly #asking = new Set<Promise<void>>();
 
   constructor(port: MessagePort, services: PortServices, events: PortEvents) {
@@ -43,6 +39,21 @@ export class WorkerPort {
     this.#services = services;
     this.#events = events;
     port.on('message', (message: FromWorker) => this.#receive(message));
+  }
+
+  /** Of a step, to be given to the worker. */
+  async streams(): Promise<StepStreams> {
+    const pair = await this.#services.streams();
+    this.#streamsDone(false); // of a step before, where its end is not known
+    this.#given = pair;
+    const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = pair;
+    return { stdoutRead, stdoutWrite, stderrRead, stderrWrite };
+  }
+
+  /** When nobody uses them any more. */
+  takeBackStreams(how: { threadDied: boolean }): void {
+    if (how.threadDied) this.#given?.closeLeft();
+    this.#streamsDone(false);
   }
 
   cancel(reason: 'cancelled' | 'timeout' | 'interrupted', why: string): void {
@@ -87,10 +98,10 @@ export class WorkerPort {
       case 'process':
         return this.#events.process(message.pgid);
       case 'process-gone':
+        if (message.drained !== undefined) this.#streamsDone(message.drained);
         return this.#events.processGone(message.pgid);
-      case 'step-started':
-      case 'step-ended':
-        return; // the record and the log say the same
+      case 'cgroup-joined':
+        return this.#events.cgroupJoined();
       case 'spooled':
         return this.#events.spooled(message.bytes);
       case 'artifact':
@@ -98,6 +109,11 @@ export class WorkerPort {
       default:
         return message satisfies never;
     }
+  }
+
+  #streamsDone(drained: boolean): void {
+    this.#given?.done(drained);
+    this.#given = null;
   }
 
   #track(work: Promise<void>): void {
@@ -116,7 +132,8 @@ export class WorkerPort {
 
   async #giveStreams(id: number): Promise<void> {
     try {
-      this.#send({ type: 'streams', id, ...(await this.#services.streams()) });
+      const streams = await this.streams();
+      this.#send({ type: 'streams', id, streams });
     } catch (error) {
       this.#send({ type: 'streams-failed', id, why: oneLine(error) });
     }

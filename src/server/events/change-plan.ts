@@ -22,20 +22,19 @@ export async function planChange(
   const ref = refOf(event);
   // null also where the remote has no refs of pull requests
   const head = event.kind === 'push' ? await mirror.head(ref) : await mirror.fetchHead(ref);
-  const sha = await mirror.commit(event.kind === 'push' ? event.after : event.sha);
-  if (sha === null) return 'gone';
-  const message = await mirror.message(sha);
+  const commit = await mirror.commit(event.kind === 'push' ? event.after : event.sha);
+  if (commit === null) return 'gone';
+  const { sha, message } = commit;
   if (asksToSkip(message)) return { result: 'nothing: the commit asks to be skipped' };
   const file = await readWorkflowFile(mirror, sha);
   if (file.type === 'absent') return { result: `nothing: there is no ${WORKFLOW_FILE}` };
-  const trusted = event.kind === 'push' || !event.fork;
   const facts: RunFacts = {
     repository: repository.name,
     cloneUrl: repository.cloneUrl,
     ref,
     sha,
     event: event.kind,
-    trust: trusted ? await trustOf(mirror, sha) : 'untrusted',
+    trust: event.kind === 'push' ? 'trusted' : event.fork ? 'untrusted' : await trustOf(mirror, sha),
   };
   const title = message.split('\n', 1)[0]?.slice(0, 200) ?? '';
   if (file.type === 'faulty') return pipeline(facts, title, { fault: file.fault });
@@ -104,7 +103,7 @@ async function startOfPush(
   sha: string,
 ): Promise<string | null> {
   if (event.before === null) return mirror.forkPoint(event.ref, sha);
-  return mirror.commit(event.before);
+  return (await mirror.commit(event.before))?.sha ?? null;
 }
 
 async function startOfPull(mirror: Mirror, event: { base: string }, sha: string): Promise<string | null> {

@@ -61,10 +61,6 @@ export function laneOf(event: HookEvent): Lane {
   return event.kind === 'push' || event.kind === 'pull_request' ? 'changes' : 'comments';
 }
 
-export function isCommentEvent(event: HookEvent): event is CommentEvent {
-  return laneOf(event) === 'comments';
-}
-
 /** The comment that may cause something once only, or null. */
 export function commentOf(event: HookEvent): number | null {
   return event.kind === 'command' || event.kind === 'abort' ? event.comment : null;

@@ -57,6 +57,8 @@ export class RepositoryWork {
 
   async #look(): Promise<void> {
     while (this.#again && !this.#closing.signal.aborted) {
+      // who ends looks again
+      if (this.#working.size >= this.#parts.atOnce) return;
       this.#again = false;
       try {
         for (const repository of await this.#parts.source.waiting()) this.#start(repository);

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { FORGE_KINDS, type ForgeKind } from '../../shared/api-forge.ts';
 import { repositoryNameSchema } from '../../shared/api-names.ts';
+import { oneLine } from '../../shared/errors.ts';
 import type { EventStore } from '../store/event-store.ts';
 import { BodyBudget, type BodyFault } from './body-budget.ts';
-import { deliveryIdOf, eventNameOf, type Reading, readPayload } from './payload.ts';
+import { deliveryIdOf, eventByShape, eventNameOf, type Reading, readPayload } from './payload.ts';
 import { BodyDigests, type Header, signatureOf } from './signature.ts';
 import type { HookSource } from './source.ts';
 
@@ -18,6 +20,19 @@ export interface Delivery {
 export interface HookReply {
   readonly status: 200 | 202 | 400 | 401 | 404 | 408 | 413 | 415 | 503;
   readonly text: string;
+  /** The event that it is, or was before. */
+  readonly event?: number;
+}
+
+/** What is believed to be from the forge. */
+interface Heard {
+  readonly repository: string;
+  readonly source: HookSource;
+  /** Null: by the shape of the body. */
+  readonly event: string | null;
+  readonly delivery: string | null;
+  readonly body: Buffer;
+  readonly digest: Buffer;
 }
 
 export interface IntakeParts {
@@ -42,19 +57,23 @@ export class Intake {
     this.#parts = parts;
   }
 
+  /** Throws where the store cannot keep it: the forge is told so, and must not take it for received. */
   async take(delivery: Delivery): Promise<HookReply> {
-    const reply = await this.#take(delivery);
-    if (reply.status >= 400) {
-      const { forge, repository, header } = delivery;
-      const facts = {
-        forge: forge.slice(0, 50),
-        repository: repository.slice(0, 210),
-        delivery: kind(forge) ? deliveryIdOf(forge, header)?.slice(0, 200) : undefined,
-        status: reply.status,
-      };
-      this.#parts.log.warn(facts, `a delivery was refused: ${reply.text}`);
+    const { forge, repository, header } = delivery;
+    const facts = {
+      forge: forge.slice(0, 50),
+      repository: repository.slice(0, 210),
+      delivery: kind(forge) ? deliveryIdOf(forge, header)?.slice(0, 200) : undefined,
+    };
+    try {
+      const reply = await this.#take(delivery);
+      if (reply.status >= 400)
+        this.#parts.log.warn({ ...facts, status: reply.status }, `a delivery was refused: ${reply.text}`);
+      return reply;
+    } catch (error) {
+      this.#parts.log.warn({ ...facts, error: oneLine(error) }, 'a delivery could not be kept');
+      throw error;
     }
-    return reply;
   }
 
   async #take({ forge, repository, header, body }: Delivery): Promise<HookReply> {
@@ -76,27 +95,37 @@ export class Intake {
     try {
       const { signed, digest } = digests.finish(signature);
       if (!signed) return { status: 401, text: 'the signature is not one by the secret of this hook' };
-      return await this.#keep({ forge, repository, source, header, body: read.body, digest });
+      const event = eventNameOf(forge, header);
+      const delivery = deliveryIdOf(forge, header);
+      if (event === null) return { status: 400, text: 'the header with the name of the event is missing' };
+      return await this.#keep({ repository, source, event, delivery, body: read.body, digest });
     } finally {
       read.release();
     }
   }
 
-  async #keep(signed: {
-    forge: ForgeKind;
-    repository: string;
-    source: HookSource;
-    header: Header;
-    body: Buffer;
-    digest: Buffer;
+  /** One that an administrator feeds by hand: as if the forge had sent it, and signed. */
+  async replay(replayed: {
+    readonly repository: string;
+    /** Null: by the shape of the body. */
+    readonly event: string | null;
+    readonly delivery: string;
+    readonly body: Buffer;
   }): Promise<HookReply> {
-    const { forge, repository, source, header, body, digest } = signed;
-    const name = eventNameOf(forge, header);
-    const delivery = deliveryIdOf(forge, header);
-    if (name === null || delivery === null)
-      return { status: 400, text: `the header with the ${name === null ? 'event' : 'delivery'} is missing` };
+    const { repository, event, delivery, body } = replayed;
+    const source = await this.#parts.sourceOf(repository);
+    if (source === null)
+      return { status: 404, text: `${repository} has no forge: \`vole repo set --forge\` says which` };
+    const digest = createHash('sha256').update(body).digest();
+    return this.#keep({ repository, source, event, delivery, body, digest });
+  }
+
+  async #keep(signed: Heard): Promise<HookReply> {
+    const { repository, source, body, digest, delivery } = signed;
+    if (delivery === null || delivery === '')
+      return { status: 400, text: 'the header with the id of the delivery is missing' };
     if (delivery.length > 200) return { status: 400, text: 'the id of the delivery is over 200 characters' };
-    const reading = this.#read(name, body, source);
+    const reading = this.#read(signed.event, body, source);
     switch (reading.type) {
       case 'malformed':
         return { status: 400, text: reading.why };
@@ -109,27 +138,26 @@ export class Intake {
       default:
         return reading satisfies never;
     }
-    if (!sameProject(reading.project, source)) return otherProject(reading.project, source);
-    const kept = await this.#parts.events.receive({
-      repository,
-      forge,
-      delivery,
-      digest,
-      event: reading.event,
-    });
-    if (kept.repeated) return { status: 200, text: `received before, as event ${kept.event}` };
-    this.#parts.onEvent();
-    return { status: 202, text: `event ${kept.event}` };
+    const { project, event } = reading;
+    if (!sameProject(project, source)) return otherProject(project, source);
+    const { events, onEvent } = this.#parts;
+    const kept = await events.receive({ repository, forge: source.forge, delivery, digest, event });
+    if (kept.repeated)
+      return { status: 200, text: `received before, as event ${kept.event}`, event: kept.event };
+    onEvent();
+    return { status: 202, text: `event ${kept.event}`, event: kept.event };
   }
 
-  #read(name: string, body: Buffer, source: HookSource): Reading {
+  #read(name: string | null, body: Buffer, source: HookSource): Reading {
     let json: unknown;
     try {
       json = JSON.parse(body.toString('utf8'));
     } catch {
       return { type: 'malformed', why: 'the body is no JSON' };
     }
-    return readPayload(name, json, { commandWord: this.#parts.commandWord, botLogin: source.botLogin });
+    const event = name ?? eventByShape(json);
+    if (event === null) return { type: 'malformed', why: 'the body is of no event that is known' };
+    return readPayload(event, json, { commandWord: this.#parts.commandWord, botLogin: source.botLogin });
   }
 
   async #source(forge: ForgeKind, repository: string): Promise<HookSource | null> {

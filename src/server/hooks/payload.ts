@@ -141,6 +141,14 @@ function malformedBy(error: z.ZodError): Reading {
   return malformed(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not understood'}`);
 }
 
+/** The event's name where only a body is at hand, or null. */
+export function eventByShape(json: unknown): string | null {
+  if (typeof json !== 'object' || json === null) return null;
+  if ('comment' in json && 'issue' in json) return 'issue_comment';
+  if ('pull_request' in json && 'number' in json) return 'pull_request';
+  return 'ref' in json && 'after' in json ? 'push' : null;
+}
+
 /** Headers that name event and delivery, the preferred first. */
 const NAMES: Readonly<Record<ForgeKind, readonly string[]>> = {
   gitea: ['x-gitea'],

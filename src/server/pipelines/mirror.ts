@@ -10,6 +10,12 @@ export interface ResolvedRef {
   readonly sha: string;
 }
 
+export interface Commit {
+  readonly sha: string;
+  /** The whole of it. */
+  readonly message: string;
+}
+
 export type Read = { found: true; text: string } | { found: false; why: 'absent' | 'too-big' | 'no-file' };
 
 const FETCH_MS = 10 * 60_000;
@@ -100,8 +106,10 @@ export class Mirror {
   }
 
   /** The commit of this hash, or of the tag object of this hash; null where the repository has it no more. */
-  async commit(hash: string): Promise<string | null> {
-    return (await this.#commitOf(hash)) ?? (await this.#fetchNamed(hash))?.sha ?? null;
+  async commit(hash: string): Promise<Commit | null> {
+    const there = await this.#describe(hash);
+    if (there !== null) return there;
+    return (await this.#fetchNamed(hash)) === null ? null : this.#describe(hash);
   }
 
   /** The commit that a ref which is neither branch nor tag stands at now, fetched; null where there is none. */
@@ -112,13 +120,6 @@ export class Mirror {
   /** The commit that a ref of the mirror stands at since the last fetch, or null. */
   async head(ref: string): Promise<string | null> {
     return this.#commitOf(ref);
-  }
-
-  /** The whole message of a commit, of which at most a mebibyte is read. */
-  async message(sha: string): Promise<string> {
-    const args = ['log', '-1', '--no-show-signature', '--format=%B', sha, '--'];
-    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
-    return reply.ok ? reply.stdout : '';
   }
 
   /** Files that differ between two commits; null where that cannot be said, or the list is too long. */
@@ -201,6 +202,14 @@ export class Mirror {
     const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
     const sha = reply.stdout.trim();
     return reply.ok && HASH.test(sha) ? sha : null;
+  }
+
+  async #describe(hash: string): Promise<Commit | null> {
+    const args = ['log', '-1', '--no-show-signature', '--format=%H%n%B', `${hash}^{commit}`, '--'];
+    const options = { cwd: this.dir, timeoutMs: LOCAL_MS, maxBytes: 8 * 1024 * 1024 };
+    const reply = await this.#git(args, options);
+    const [sha = ''] = reply.stdout.split('\n', 1);
+    return reply.ok && HASH.test(sha) ? { sha, message: reply.stdout.slice(sha.length + 1) } : null;
   }
 
   /** What is neither branch nor tag: a change's head under `refs/pull/`, or a commit only it reaches. */

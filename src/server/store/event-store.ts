@@ -36,6 +36,14 @@ export interface EventResult {
   readonly abort?: Omit<TaskPayloads['abort'], 'upToRun'>;
 }
 
+export interface EventFilter {
+  readonly repository?: string;
+  /** Only those that nothing came of yet. */
+  readonly pendingOnly?: boolean;
+  readonly limit: number;
+  readonly before?: number;
+}
+
 /** The inbox: deliveries in the order received, each acted on once. */
 export interface EventStore {
   /** Kept when this resolves. One that was received before, in whatever guise, changes nothing. */
@@ -48,5 +56,5 @@ export interface EventStore {
   /** The event that made this pipeline. */
   ofPipeline(pipeline: number): Promise<StoredEvent | null>;
   /** The latest first. */
-  list(filter: { repository?: string; limit: number; before?: number }): Promise<StoredEvent[]>;
+  list(filter: EventFilter): Promise<StoredEvent[]>;
 }

@@ -2,7 +2,7 @@ import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { commentOf, type HookEvent, type Lane, laneOf } from '../events/event.ts';
 import { createPipeline } from './create-pipeline.ts';
-import type { EventResult, EventStore, NewEvent, StoredEvent } from './event-store.ts';
+import type { EventFilter, EventResult, EventStore, NewEvent, StoredEvent } from './event-store.ts';
 import type { Lanes } from './lanes.ts';
 import { requestTask } from './request-task.ts';
 import { Settle } from './settle.ts';
@@ -89,12 +89,17 @@ export class SqliteEvents implements EventStore {
     return row ? eventOf(row) : null;
   }
 
-  async list(filter: { repository?: string; limit: number; before?: number }): Promise<StoredEvent[]> {
+  async list({ repository, pendingOnly, limit, before }: EventFilter): Promise<StoredEvent[]> {
+    const wanted = [
+      'id < ?',
+      ...(repository === undefined ? [] : ['repository = ?']),
+      ...(pendingOnly ? ['pending = 1'] : []),
+    ];
     const rows = this.#sql.all<EventRow>(
-      `${SELECT} where id < ? and repository = coalesce(?, repository) order by id desc limit ?`,
-      filter.before ?? Number.MAX_SAFE_INTEGER,
-      filter.repository ?? null,
-      filter.limit,
+      `${SELECT} where ${wanted.join(' and ')} order by id desc limit ?`,
+      before ?? Number.MAX_SAFE_INTEGER,
+      ...(repository === undefined ? [] : [repository]),
+      limit,
     );
     return rows.map(eventOf);
   }

@@ -10,6 +10,7 @@ import { SqliteRuns } from './runs.ts';
 import { SqliteSecrets } from './secrets.ts';
 import { openSql, storeError } from './sql.ts';
 import type { RunEvents, Store } from './store.ts';
+import { SyncedLog } from './synced-log.ts';
 import { SqliteTasks } from './tasks.ts';
 import { Writer } from './writer.ts';
 
@@ -24,7 +25,9 @@ export async function openSqliteStore(
   clock: Clock = systemClock,
 ): Promise<Store> {
   const sql = openSql(databaseFile);
-  const writer = new Writer(sql, events, (effects) => requestCausedTasks(sql, effects, clock.now()));
+  const writer = new Writer(sql, new SyncedLog(databaseFile), events, (effects) =>
+    requestCausedTasks(sql, effects, clock.now()),
+  );
   const lanes = new Lanes(sql);
   return {
     accounts: new SqliteAccounts(sql, writer, clock),

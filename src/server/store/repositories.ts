@@ -59,12 +59,13 @@ export class SqliteRepositories implements RepositoryStore {
     });
   }
 
-  /** Its secrets go with it; its finished runs stay. */
+  /** Its secrets and events go with it, so that another of its name begins anew; its finished runs stay. */
   remove(name: string): Promise<'removed' | 'not-found' | 'has-runs'> {
     return this.#writer.write(() => {
       if (!this.#find(name)) return 'not-found';
       if (this.#sql.get('select 1 from runs where repository = ? and state < 3 limit 1', name))
         return 'has-runs';
+      this.#sql.run('delete from events where repository = ?', name);
       this.#sql.run('delete from repositories where name = ?', name);
       this.#lanes.reopen(name);
       return 'removed';

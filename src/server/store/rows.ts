@@ -17,12 +17,13 @@ export interface CoreRow {
   serial: string | null;
   account: string | null;
   cancel_why: string | null;
+  lease_until: number | null;
   authorised: number;
   prepared: number;
 }
 
 export const CORE =
-  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, authorised, prepared';
+  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until, authorised, prepared';
 
 export function factsOf(row: CoreRow): RunFacts {
   return {

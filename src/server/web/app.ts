@@ -3,6 +3,7 @@ import { VoleError } from '../../shared/errors.ts';
 import { judge, type Need } from './access.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { BodyTooBig } from './body.ts';
+import { addEventRoutes } from './event-routes.ts';
 import { faultReply, replyToError } from './faults.ts';
 import { addHookRoutes } from './hook-routes.ts';
 import { addPageRoutes } from './page-routes.ts';
@@ -71,6 +72,7 @@ export function createApp(parts: WebParts): Hono {
   addRunRoutes(app, parts);
   addRunFileRoutes(app, parts);
   addAdminRoutes(app, parts, admin);
+  addEventRoutes(app, parts);
   addPageRoutes(app, parts);
   return app;
 }

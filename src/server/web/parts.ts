@@ -20,7 +20,7 @@ export interface WebParts {
   readonly forges: Pick<ForgeAdmin, 'checked' | 'set' | 'remove' | 'webhook'>;
   readonly pipelines: Pick<Pipelines, 'submit'>;
   readonly mirrors: Pick<Mirrors, 'forget'>;
-  readonly intake: Pick<Intake, 'take'>;
+  readonly intake: Pick<Intake, 'take' | 'replay'>;
   readonly access: AccessPolicy;
   readonly clock: Clock;
   /** Aborted when the server closes: every open stream then ends. */

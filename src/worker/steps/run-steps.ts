@@ -24,12 +24,25 @@ export function shouldRun(when: StepSpec['if'], failed: boolean, stopped: boolea
 
 /** Runs the steps in order; gives each one's outcome, the skipped ones' too. */
 export async function runSteps(task: WorkerTask, main: MainThread, log: RunLog): Promise<StepOutcome[]> {
-  const spawner = task.spawner === null ? null : new SpawnerClient(task.spawner);
+  const spawner = spawnerAt(task.spawner);
+  spawner?.use();
   try {
     return await inOrder(task, main, log, spawner);
   } finally {
-    spawner?.close();
+    spawner?.unuse();
   }
+}
+
+/** A thread keeps its connection from run to run. */
+let kept: { socket: string; client: SpawnerClient } | null = null;
+
+function spawnerAt(socket: string | null): SpawnerClient | null {
+  if (socket === null) return null;
+  if (kept?.socket !== socket || kept.client.closed) {
+    kept?.client.close();
+    kept = { socket, client: new SpawnerClient(socket) };
+  }
+  return kept.client;
 }
 
 async function inOrder(

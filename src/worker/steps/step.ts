@@ -6,11 +6,11 @@ import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
 import { type Spawned, type StepCommand, spawnStep } from '../../shared/platform/step-process.ts';
 import { within } from '../../shared/within.ts';
-import type { WorkerTask } from '../../shared/worker-messages.ts';
+import type { StepStreams, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import type { MainThread, Stop, StreamFds } from '../port.ts';
-import { isRealFolder, makeAfresh, workspaceFault } from '../real-folder.ts';
+import type { MainThread, Stop } from '../port.ts';
+import { workspaceFault } from '../real-folder.ts';
 import { StepProcesses } from './leftovers.ts';
 import type { SpawnerClient } from './spawner-client.ts';
 import { stepEnvironment } from './step-env.ts';
@@ -31,11 +31,8 @@ export async function runStep(
   number: number,
 ): Promise<StepOutcome> {
   const start = performance.now();
-  main.tell({ type: 'step-started', step: number, name: step.name });
   const ended = await attempt(task, main, log, spawner, step, number);
-  const outcome = { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
-  main.tell({ type: 'step-ended', step: number, outcome });
-  return outcome;
+  return { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
 }
 
 async function attempt(
@@ -79,7 +76,9 @@ async function attempt(
     return notStarted('spawn', spawned.why);
   }
   main.tell({ type: 'process', pgid: spawned.pgid, what: step.name });
-  const processes = new StepProcesses(spawned.pgid, task.cgroup, task.marker);
+  const processes = new StepProcesses(spawned.pgid, task.cgroup, task.marker, () =>
+    main.tell({ type: 'cgroup-joined' }),
+  );
   const stopper = new Stopper(main, processes, step.timeoutMs, task.killGraceMs);
   const exit = await spawned.exited;
   const closed = Promise.all(outputs.map((output) => output.closed));
@@ -88,9 +87,10 @@ async function attempt(
   if (stopper.stopping) await processes.groupEnded(stopper.killed);
   for (const line of await processes.endLeftovers()) log.say(number, line);
   await within(closed, DRAIN_MS);
+  const drained = outputs.every((output) => output.isClosed);
   for (const output of outputs) output.destroy();
   const stop = stopper.end();
-  main.tell({ type: 'process-gone', pgid: spawned.pgid });
+  main.tell({ type: 'process-gone', pgid: spawned.pgid, drained });
   if (spawner?.ended && !stop)
     return notStarted('host', 'the process that starts the steps ended; this step was killed');
   return resultOfExit(exit, stop, outputs[1].lastLine);
@@ -100,7 +100,7 @@ async function attempt(
 async function start(
   spawner: SpawnerClient | null,
   command: Omit<StepCommand, 'stdoutFd' | 'stderrFd'>,
-  fds: StreamFds,
+  fds: StepStreams,
 ): Promise<Spawned> {
   const spawned = await spawner?.spawn({
     ...command,
@@ -132,12 +132,16 @@ function workingDirectory(
 }
 
 function writeScript(tree: string, number: number, script: string): string {
-  const folder = path.join(tree, 'steps');
-  // Made with the first step; the steps before another may have changed it.
-  if (!isRealFolder(folder)) makeAfresh(folder);
-  const file = path.join(folder, `${number}.sh`);
-  rmSync(file, { force: true, recursive: true });
-  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
+  const file = path.join(tree, `step-${number}.sh`);
+  const write = (): void =>
+    writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
+  try {
+    write();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    rmSync(file, { force: true, recursive: true }); // of a step before this one
+    write();
+  }
   return file;
 }
 
@@ -170,6 +174,11 @@ class Output {
         resolve();
       });
     });
+  }
+
+  /** By itself: its last writer has gone, and everything was read. */
+  get isClosed(): boolean {
+    return this.#ended;
   }
 
   get lastLine(): string {

@@ -31,10 +31,6 @@ async function comment(body: string, facts: Partial<CommentFacts> = {}): Promise
   return reply.text;
 }
 
-async function states(): Promise<string[]> {
-  return (await rig.runs()).map(({ job, serial, state }) => `${serial} ${job} ${state}`);
-}
-
 async function isIn(run: number, state: string): Promise<void> {
   await until(`run ${run} is ${state}`, async () => (await rig.server.store.runs.get(run))?.state === state);
 }
@@ -61,7 +57,7 @@ describe('a comment that asks for a command', () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => rig.deliver('issue_comment', payload, { id: 'the-same' })),
     );
-    expect(replies.map(({ status }) => status).sort()).toEqual([
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
       ...Array.from({ length: 9 }, () => 200),
       202,
     ]);
@@ -197,6 +193,9 @@ describe('commands', () => {
     await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
     await comment('/agent plan');
     await until('it is authorised', async () => (await rig.runs())[0]?.authorised);
+    expect((await rig.server.store.runs.why(1))?.reasons).toMatchObject([
+      { code: 'received', text: expect.stringContaining('it is allowed') },
+    ]);
     await rig.server.store.repositories.set('team/app', { cloneUrl: rig.source.dir });
     await rig.restart();
     await isIn(1, 'queued');

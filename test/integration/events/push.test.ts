@@ -143,10 +143,14 @@ describe('a push', () => {
     expect((await rig.settled()).map(({ result }) => result)).toEqual(['a pipeline', 'a pipeline']);
   });
 
-  it('whose repository is removed before it was read is ended', async () => {
+  it('whose repository is removed is forgotten: another of the same name begins anew', async () => {
+    const sha = rig.source.commit({ '.vole.yml': ONE_JOB });
     await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
-    await rig.deliver('push', pushPayload({ after: rig.source.commit({ '.vole.yml': ONE_JOB }) }));
+    await rig.deliver('push', pushPayload({ after: sha }));
     await rig.server.store.repositories.remove('team/app');
-    expect(await rig.settled()).toMatchObject([{ result: 'nothing: the repository was removed' }]);
+    expect(await rig.events()).toEqual([]);
+    await rig.register('team/app', rig.source);
+    expect(await pushed({ after: sha })).toBe('a pipeline');
+    expect((await rig.events()).map(({ id }) => id)).toEqual([2]);
   });
 });

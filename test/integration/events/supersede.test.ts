@@ -54,6 +54,7 @@ describe('a newer push', () => {
       '2 after queued',
       '2 keep queued',
     ]);
+    expect((await runs.get(1))?.cancelWhy).toBeNull();
     await runs.record('build1', 1, 1, outcome('passed'), 0);
     await push(rig.source.commit({ a: '2' }));
     expect((await states())[0]).toBe('1 slow passed');
