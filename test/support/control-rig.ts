@@ -154,6 +154,8 @@ export class ControlRig {
   /** Lets time pass, and whoever waits for it look. */
   pass(ms: number): void {
     this.clock.pass(ms);
+    // A steady clock counts parts of milliseconds.
+    this.clock.steady += 0.4;
     this.#events.tasks();
   }
 
