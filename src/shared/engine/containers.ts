@@ -1,0 +1,141 @@
+import type { Engine, EngineCallOptions } from './engine.ts';
+import type { ContainerLimits, Mount } from './job-container.ts';
+import { labelArguments } from './owned.ts';
+import type { EngineReply } from './types.ts';
+
+/** One container that is to run until it is removed. */
+export interface ContainerSpec {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly image: string;
+  readonly limits: ContainerLimits;
+  readonly user: string | null;
+  readonly mounts: readonly Mount[];
+  /** Name of a network made for the job; null is the engine's default one. */
+  readonly network: string | null;
+  /** Names by which others on `network` find it. */
+  readonly aliases?: readonly string[];
+  /** Program in place of the image's entry point, and its arguments; null runs what the image says. */
+  readonly command: readonly [string, ...string[]] | null;
+}
+
+/** What is known of a container's main process. */
+export interface ContainerState {
+  readonly id: string;
+  readonly running: boolean;
+  /** Of its main process; meaningless while it runs. */
+  readonly exitCode: number;
+  /** The engine's word; it does not notice what befell a process that was started by `exec`. */
+  readonly oomKilled: boolean;
+  /** Its main process as this host's pid namespace has it; 0 where it does not run. */
+  readonly pid: number;
+}
+
+/** The command line that makes and starts a container, never pulling its image. */
+export function runArguments(spec: ContainerSpec): string[] {
+  const { limits, command } = spec;
+  const [program, ...rest] = command ?? [null];
+  return [
+    'run',
+    '--detach',
+    '--pull',
+    'never',
+    '--name',
+    spec.name,
+    ...labelArguments(spec.labels),
+    // Nobody reads what the main process of a job's container says; a step's output does not go there.
+    ...(command === null ? [] : ['--log-driver', 'none', '--entrypoint', program ?? '']),
+    ...(limits.memoryBytes === null
+      ? []
+      : // The same for both: no swap beside it, so that the limit is the limit.
+        ['--memory', String(limits.memoryBytes), '--memory-swap', String(limits.memoryBytes)]),
+    ...(limits.cpus === null ? [] : ['--cpus', String(limits.cpus)]),
+    ...(limits.pids === null ? [] : ['--pids-limit', String(limits.pids)]),
+    ...(spec.user === null ? [] : ['--user', spec.user]),
+    ...(spec.network === null ? [] : ['--network', spec.network]),
+    ...(spec.aliases ?? []).flatMap((alias) => ['--network-alias', alias]),
+    ...spec.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
+    spec.image,
+    ...rest,
+  ];
+}
+
+/** A field of a `--mount` is one of CSV: quoted, since a directory may have a comma in its name. */
+function mountArgument({ host, inside, readOnly }: Mount): string {
+  const field = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const fields = ['type=bind', field(`source=${host}`), field(`target=${inside}`)];
+  return [...fields, ...(readOnly ? ['readonly'] : [])].join(',');
+}
+
+/** Makes and starts it; gives its id. Abort nothing here: an engine may go on without its client. */
+export async function startContainer(
+  engine: Engine,
+  spec: ContainerSpec,
+  options: EngineCallOptions = {},
+): Promise<EngineReply<string>> {
+  return await engine.call(runArguments(spec), options);
+}
+
+/** Ends and removes containers with what runs in them; that one is not there is no failure. */
+export async function removeContainers(
+  engine: Engine,
+  names: readonly string[],
+  options: EngineCallOptions = {},
+): Promise<EngineReply<null>> {
+  if (names.length === 0) return { ok: true, value: null };
+  const removed = await engine.call(['rm', '--force', '--volumes', ...names], options);
+  return removed.ok || removed.failure.reason === 'gone' ? { ok: true, value: null } : removed;
+}
+
+/** Null where there is no such container. */
+export async function containerState(
+  engine: Engine,
+  name: string,
+  options: EngineCallOptions = {},
+): Promise<EngineReply<ContainerState | null>> {
+  const format = '{{.Id}} {{.State.Running}} {{.State.ExitCode}} {{.State.OOMKilled}} {{.State.Pid}}';
+  const said = await engine.call(['inspect', '--type', 'container', '--format', format, name], options);
+  if (!said.ok) return said.failure.reason === 'gone' ? { ok: true, value: null } : said;
+  const [id = '', running, exitCode, oomKilled, pid] = said.value.split(' ');
+  return {
+    ok: true,
+    value: {
+      id,
+      running: running === 'true',
+      exitCode: Number(exitCode),
+      oomKilled: oomKilled === 'true',
+      pid: Number(pid),
+    },
+  };
+}
+
+/**
+ * Runs a script by the container's `/bin/sh`, as its root whatever user its steps are; gives what it
+ * printed. `args` are its `$1`, `$2` and so on; no secret may stand in either.
+ */
+export async function execScript(
+  engine: Engine,
+  name: string,
+  script: string,
+  args: readonly string[] = [],
+  options: EngineCallOptions = {},
+): Promise<EngineReply<string>> {
+  return await engine.call(['exec', '--user', '0', name, '/bin/sh', '-c', script, 'vole', ...args], options);
+}
+
+/** Ids of all containers, running or not, that carry this label. */
+export async function containersWith(
+  engine: Engine,
+  label: string,
+  value: string,
+): Promise<EngineReply<string[]>> {
+  const listed = await engine.call([
+    'ps',
+    '--all',
+    '--quiet',
+    '--no-trunc',
+    '--filter',
+    `label=${label}=${value}`,
+  ]);
+  return listed.ok ? { ok: true, value: listed.value.split('\n').filter(Boolean) } : listed;
+}
