@@ -12,6 +12,7 @@ import { FileThread } from './dir/file-thread.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
+import { chooseEngine } from './engine/choose-engine.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
 import { Spawner } from './pool/spawner.ts';
@@ -38,6 +39,8 @@ async function needTools(names: readonly string[]): Promise<void> {
 /** What the slots of a process share, ready for use. */
 export interface HostServices {
   readonly runs: RunServices;
+  /** The container engine's name, or `none`. */
+  readonly engine: string;
   /** Resolves when the disk has room for another run, or the signal aborts. */
   room(signal: AbortSignal): Promise<void>;
   /** Looks at the disk now, for a run has just found it full. */
@@ -72,7 +75,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const alive = new ProcessSeats(dir).take(options.hello.process);
   const fifos = new FifoStock(path.join(dir.layout.fifos, options.hello.process));
 
-  step('engine'); // none is asked for: jobs run on the host
+  step('engine');
+  const engine = await chooseEngine(options.engine, options.engineEnv, log);
   step('sweep');
   const swept = await sweep(dir, trash, options.hello.process);
   for (const line of swept.lines) log.info({}, line);
@@ -86,7 +90,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   step('probe');
   let server: string | null = null;
   try {
-    server = await probe(options, swept.dead, signal);
+    server = await probe(options, engine?.name ?? 'none', swept.dead, signal);
   } finally {
     if (server === null) {
       alive.release();
@@ -104,12 +108,14 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   return {
     room: (leaving) => ticker.room(leaving),
     lookAtDisk: () => ticker.look(),
+    engine: engine?.name ?? 'none',
     runs: {
+      engine,
       pool,
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,

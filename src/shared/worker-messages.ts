@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { JobContainer } from './engine/job-container.ts';
+import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
 import type { RunOutcome, StepOutcome } from './outcome.ts';
 
@@ -14,6 +16,8 @@ export interface WorkerTask {
   readonly marker: string;
   /** Directory of the job's cgroup v2, made by the main thread; null where it may make none. */
   readonly cgroup: string | null;
+  /** The container that the run executes in; null on the host. */
+  readonly container: JobContainer | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
   readonly killGraceMs: number;
@@ -56,6 +60,10 @@ export type FromWorker =
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
   | { type: 'process-gone'; pgid: number }
+  /** Is about to make it; answered by `noted` when the owner record names it, or by `not-noted`. */
+  | { type: 'engine-object'; id: number; object: EngineObject }
+  /** Has removed it. */
+  | { type: 'engine-object-gone'; object: EngineObject }
   | { type: 'step-started'; step: number; name: string }
   | { type: 'step-ended'; step: number; outcome: StepOutcome }
   /** The spool now has this many bytes that may be sent. */
@@ -75,6 +83,8 @@ export type ToWorker =
       stderrWrite: number;
     }
   | { type: 'streams-failed'; id: number; why: string }
+  | { type: 'noted'; id: number }
+  | { type: 'not-noted'; id: number; why: string }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
 

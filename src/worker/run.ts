@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import type { JobContainer } from '../shared/engine/job-container.ts';
 import { wholeLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
@@ -6,6 +7,7 @@ import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
 import type { PartFailure } from './part-failure.ts';
 import { MainThread, type Stop } from './port.ts';
+import { HostPlace } from './steps/host-place.ts';
 import { decidingStep, runSteps } from './steps/run-steps.ts';
 
 const RESULT_OF_STOP = {
@@ -72,21 +74,49 @@ async function openEmpty(file: string): Promise<FileHandle> {
   throw new Error(`${file} has another attempt’s log in it`);
 }
 
-async function parts(
-  task: WorkerTask,
-  main: MainThread,
-  log: RunLog,
-): Promise<{ failure: PartFailure | null; steps: StepOutcome[] }> {
+async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
   if (task.spec.source && task.paths.git) {
     const { checkOut } = await import('./checkout/check-out.ts');
     const failure = await checkOut(task, task.spec.source, task.paths.git, main, log);
     if (failure || main.stopped) return { failure, steps: [] };
   }
-  const steps = await runSteps(task, main, log);
+  const done = await (task.container
+    ? inContainer(task, task.container, main, log)
+    : onHost(task, main, log));
+  const { failure, steps } = done;
+  if (failure) return done;
   // Failed steps too have artifacts: their reports are wanted most of all.
   if (task.spec.artifacts.length === 0 || main.stopped || log.failure) return { failure: null, steps };
   const { collectArtifacts } = await import('./artifacts/collect.ts');
   return { failure: await collectArtifacts(task, main, log), steps };
+}
+
+interface Done {
+  readonly failure: PartFailure | null;
+  readonly steps: StepOutcome[];
+}
+
+async function onHost(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
+  return { failure: null, steps: await runSteps(task, main, log, new HostPlace(task)) };
+}
+
+async function inContainer(
+  task: WorkerTask,
+  job: JobContainer,
+  main: MainThread,
+  log: RunLog,
+): Promise<Done> {
+  const { RunContainer } = await import('./container/container.ts');
+  const { ContainerPlace } = await import('./container/container-place.ts');
+  log.say(0, `container of image ${job.image}`);
+  const started = await RunContainer.start(task, job, main);
+  if (!started.ok) return { failure: started.failure, steps: [] };
+  const { container } = started;
+  try {
+    return { failure: null, steps: await runSteps(task, main, log, new ContainerPlace(task, container)) };
+  } finally {
+    await container.remove();
+  }
 }
 
 /** What is masked: the job's secrets, and a password in the clone URL, as it stands there and as it is. */

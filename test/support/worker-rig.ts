@@ -175,6 +175,8 @@ export class RigRun {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
         },
+        engineObject: () => {},
+        engineObjectGone: () => {},
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
       },
@@ -182,6 +184,7 @@ export class RigRun {
     const task = parts.pool.run(
       {
         spawner: null,
+        container: null,
         killGraceMs: 5_000,
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,

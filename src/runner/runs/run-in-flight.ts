@@ -1,9 +1,12 @@
 import { MessageChannel } from 'node:worker_threads';
+import type { JobContainer } from '../../shared/engine/job-container.ts';
+import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
+import { ObjectsOfRun } from './objects-of-run.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { Reporter, type RunEnd } from './reporter.ts';
 import {
@@ -24,7 +27,14 @@ export interface JobRoom {
   readonly spool: SpoolReader;
   readonly cgroup: string | null;
   readonly marker: string;
-  readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
+  readonly container: JobContainer | null;
+  readonly owner: {
+    group(pgid: number): void;
+    groupGone(pgid: number): void;
+    /** Throws where it cannot be written down. */
+    engineObject(object: EngineObject): void;
+    engineObjectGone(object: EngineObject): void;
+  };
   /** Gives up the namespace; only once the run's processes are gone. */
   releaseCache(): Promise<void>;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
@@ -33,6 +43,8 @@ export interface JobRoom {
 
 /** The process-wide services that a run uses. */
 export interface RunServices extends PortServices {
+  /** Null where there is none: jobs run on the host. */
+  readonly engine: EngineFacts | null;
   readonly pool: WorkerPool;
   /** Takes guards and makes tree, owner record, namespace and cgroup. Throws an Error of one clear line. */
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
@@ -68,6 +80,7 @@ export class RunInFlight {
   #port: WorkerPort | null = null;
   #task: RunningTask | null = null;
   #processes: ProcessesOfRun | null = null;
+  #objects: ObjectsOfRun | null = null;
   #stop: Stop | null = null;
   /** A stop that came when only the report was left. */
   #lateStop: Stop | null = null;
@@ -87,7 +100,7 @@ export class RunInFlight {
 
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
-    const refusal = notAllowed(this.spec, this.#services.hostJobs);
+    const refusal = notAllowed(this.spec, this.#services.hostJobs, this.#services.engine !== null);
     if (refusal) return await this.#report(refusal, 0, this.#startReporter(null, leaseSeconds));
     const early = this.#startReporter(null, leaseSeconds);
     let room: JobRoom;
@@ -125,6 +138,7 @@ export class RunInFlight {
   /** After a cancel whose grace nobody will wait for: KILL to its processes, and it is reported. */
   hurry(): void {
     this.#processes?.kill();
+    this.#objects?.kill();
     const unanswered = setTimeout(() => this.#endThread(), HURRY_MS);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
@@ -134,6 +148,7 @@ export class RunInFlight {
     this.cancel('interrupted', 'the runner was told to go at once');
     this.#reporter?.abandon();
     this.#processes?.kill();
+    this.#objects?.kill();
     this.#endThread();
   }
 
@@ -172,6 +187,8 @@ export class RunInFlight {
     const { port1, port2 } = new MessageChannel();
     const processes = new ProcessesOfRun(room.marker, room.cgroup);
     this.#processes = processes;
+    const objects = new ObjectsOfRun(this.#services.engine, room.marker);
+    this.#objects = objects;
     this.#port = new WorkerPort(port1, this.#services, {
       thread: (id) => {
         this.#task?.begun();
@@ -184,6 +201,14 @@ export class RunInFlight {
       processGone: (pgid) => {
         processes.gone(pgid);
         room.owner.groupGone(pgid);
+      },
+      engineObject: (object) => {
+        room.owner.engineObject(object);
+        objects.announced(object);
+      },
+      engineObjectGone: (object) => {
+        objects.gone(object);
+        room.owner.engineObjectGone(object);
       },
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
@@ -199,6 +224,7 @@ export class RunInFlight {
         port: port2,
         marker: room.marker,
         cgroup: room.cgroup,
+        container: room.container,
         startedAt: this.#startedAt,
       },
       port2,

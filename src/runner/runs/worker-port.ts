@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { FromWorker, GuardMode, ToWorker } from '../../shared/worker-messages.ts';
@@ -21,6 +22,9 @@ export interface PortEvents {
   thread(id: number): void;
   process(pgid: number): void;
   processGone(pgid: number): void;
+  /** Throws where it cannot be written down. */
+  engineObject(object: EngineObject): void;
+  engineObjectGone(object: EngineObject): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
 }
@@ -88,6 +92,10 @@ export class WorkerPort {
         return this.#events.process(message.pgid);
       case 'process-gone':
         return this.#events.processGone(message.pgid);
+      case 'engine-object':
+        return this.#note(message.id, message.object);
+      case 'engine-object-gone':
+        return this.#events.engineObjectGone(message.object);
       case 'step-started':
       case 'step-ended':
         return; // the record and the log say the same
@@ -97,6 +105,15 @@ export class WorkerPort {
         return this.#events.artifact(message);
       default:
         return message satisfies never;
+    }
+  }
+
+  #note(id: number, object: EngineObject): void {
+    try {
+      this.#events.engineObject(object);
+      this.#send({ type: 'noted', id });
+    } catch (error) {
+      this.#send({ type: 'not-noted', id, why: oneLine(error) });
     }
   }
 

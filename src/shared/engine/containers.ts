@@ -82,9 +82,27 @@ export async function removeContainers(
   names: readonly string[],
   options: EngineCallOptions = {},
 ): Promise<EngineReply<null>> {
+  return await removeNamed(engine, ['rm', '--force', '--volumes'], names, options);
+}
+
+/**
+ * `COMMAND NAMES`, where one that is not there is as good as removed. Of several that fail each is asked
+ * for again, since the words of one failure hide those of another.
+ */
+export async function removeNamed(
+  engine: Engine,
+  command: readonly string[],
+  names: readonly string[],
+  options: EngineCallOptions,
+): Promise<EngineReply<null>> {
   if (names.length === 0) return { ok: true, value: null };
-  const removed = await engine.call(['rm', '--force', '--volumes', ...names], options);
-  return removed.ok || removed.failure.reason === 'gone' ? { ok: true, value: null } : removed;
+  const removed = await engine.call([...command, ...names], options);
+  if (removed.ok || (names.length === 1 && removed.failure.reason === 'gone')) {
+    return { ok: true, value: null };
+  }
+  if (names.length === 1) return removed;
+  const each = await Promise.all(names.map((name) => removeNamed(engine, command, [name], options)));
+  return each.find((reply) => !reply.ok) ?? { ok: true, value: null };
 }
 
 /** Null where there is no such container. */

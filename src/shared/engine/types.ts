@@ -38,4 +38,11 @@ export interface EngineFailure {
   readonly why: string;
 }
 
+/** What vole makes in an engine and removes again, by the name that it had before it was made. */
+export interface EngineObject {
+  readonly kind: 'container' | 'network';
+  readonly engine: EngineName;
+  readonly name: string;
+}
+
 export type EngineReply<T> = { ok: true; value: T } | { ok: false; failure: EngineFailure };

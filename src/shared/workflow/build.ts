@@ -57,6 +57,7 @@ function jobOf(id: string, job: RawCommand): WorkflowJob {
     retryLost: job['retry-lost'] ?? serial === null,
     timeoutMs: Math.round(job['timeout-minutes'] * 60_000),
     checkout: wanted || null,
+    image: job.image ?? null,
     env: job.env ?? {},
     steps: job.steps.map(stepOf),
     artifacts: job.artifacts,

@@ -1,3 +1,4 @@
+import { isImageName } from '../image-name.ts';
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
@@ -108,6 +109,10 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
         findings.push({ path: [...path, ...at], what: 'key', message });
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
+      const { image } = run.spec;
+      if (image !== null && !isImageName(image)) {
+        add(['image'], `\`image\` is \`${image}\`, which is no image's name, ${because}`);
+      }
       for (const [index, step] of run.spec.steps.entries()) {
         if (step.run === '') add(['steps', index, 'run'], `\`run\` is empty ${because}`);
         if (step.workingDirectory.startsWith('/') || step.workingDirectory.split('/').includes('..')) {

@@ -71,7 +71,7 @@ function runOf(
       job: name,
       event: facts.event,
       source: job.checkout && { url, ref, sha, submodules: job.checkout.submodules },
-      image: null,
+      image: job.image === null ? null : fill(job.image),
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),

@@ -14,11 +14,10 @@ type Issue = z.core.$ZodIssue;
 
 /** Keys that other CI systems have, and what stands for them here. */
 const KEY_HINTS: Readonly<Record<string, string>> = {
-  image: 'jobs in containers are not built yet',
-  'image-file': 'jobs in containers are not built yet',
-  container: 'jobs in containers are not built yet',
-  service: 'jobs in containers are not built yet',
-  services: 'jobs in containers are not built yet',
+  'image-file': 'images built from a file are not built yet; expected `image`',
+  container: 'expected `image`',
+  service: 'services are not built yet',
+  services: 'services are not built yet',
   uses: 'actions are not supported; expected `run`',
   with: 'actions are not supported; expected `run`',
   'runs-on': 'expected `labels`',

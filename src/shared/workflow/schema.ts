@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isImageName } from '../image-name.ts';
 import { parseBytes } from '../units.ts';
 
 /**
@@ -112,6 +113,13 @@ const steps = z
   .describe('Executed one after the other.');
 
 const COMMON_KEYS = {
+  image: text
+    .max(400)
+    .refine((name) => name.includes('${{') || isImageName(name), {
+      error: 'expected the name of an image, such as debian:12',
+    })
+    .optional()
+    .describe('Image of the container that the job runs in; by default the job runs on the host.'),
   name: text.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
   labels: listOf(text.min(1).max(100), 'Only a runner that has all of these takes the job.').default([]),
   cpus: amount(0.1, 4096, 'How many of the host’s cores the job takes.').default(1),

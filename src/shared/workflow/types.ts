@@ -55,6 +55,8 @@ export interface WorkflowJob {
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
   readonly checkout: { readonly submodules: boolean } | null;
+  /** Null where the job runs on the host. */
+  readonly image: string | null;
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly WorkflowStep[];
   readonly artifacts: readonly { readonly name: string; readonly paths: readonly string[] }[];

@@ -1,4 +1,4 @@
-import { closeSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { wholeLine } from '../../shared/errors.ts';
@@ -11,15 +11,12 @@ import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { MainThread, Stop, StreamFds } from '../port.ts';
 import { isRealFolder, makeAfresh, workspaceFault } from '../real-folder.ts';
-import { StepProcesses } from './leftovers.ts';
+import type { Place, PlacedProcesses } from './place.ts';
 import type { SpawnerClient } from './spawner-client.ts';
-import { stepEnvironment } from './step-env.ts';
-import { notStarted, resultOfExit } from './step-result.ts';
+import { type Ended, notStarted } from './step-result.ts';
 
 /** After everything was killed: how long a pipe may still be open before it is closed from our side. */
 const DRAIN_MS = 1_000;
-
-type Ended = Omit<StepOutcome, 'name' | 'durationMs'>;
 
 /** Runs one step from its script file to the end of its last process. Never rejects. */
 export async function runStep(
@@ -27,12 +24,13 @@ export async function runStep(
   main: MainThread,
   log: RunLog,
   spawner: SpawnerClient | null,
+  place: Place,
   step: StepSpec,
   number: number,
 ): Promise<StepOutcome> {
   const start = performance.now();
   main.tell({ type: 'step-started', step: number, name: step.name });
-  const ended = await attempt(task, main, log, spawner, step, number);
+  const ended = await attempt(task, main, log, spawner, place, step, number);
   const outcome = { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
   main.tell({ type: 'step-ended', step: number, outcome });
   return outcome;
@@ -43,24 +41,26 @@ async function attempt(
   main: MainThread,
   log: RunLog,
   spawner: SpawnerClient | null,
+  place: Place,
   step: StepSpec,
   number: number,
 ): Promise<Ended> {
   const fault = workspaceFault(task.paths);
   if (fault !== null) return notStarted('spawn', fault);
-  const cwd = workingDirectory(task.paths.src, step.workingDirectory);
-  if (!cwd.ok) return notStarted('spawn', cwd.why);
-  let script: string;
+  let placed: ReturnType<Place['command']>;
   try {
-    script = writeScript(task.paths.tree, number, step.run);
+    placed = place.command(step, number, writeScript(task.paths.tree, number, step.run));
   } catch (error) {
     return notStarted(
       (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
       wholeLine(error),
     );
   }
+  if (!placed.ok) return notStarted('spawn', placed.why);
+  const { command, release } = placed.placed;
   const streams = await main.streams();
   if (!streams.ok) {
+    release();
     return notStarted(/no space left|ENOSPC/i.test(streams.why) ? 'disk-full' : 'host', streams.why);
   }
   const { fds } = streams;
@@ -68,20 +68,17 @@ async function attempt(
     new Output(fds.stdoutRead, log, log.stream(number, 'o')),
     new Output(fds.stderrRead, log, log.stream(number, 'e')),
   ] as const;
-  const command = {
-    ...shellCommand(step.shell, script),
-    cwd: cwd.path,
-    env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
-  };
   const spawned = await start(spawner, command, fds);
   if (!spawned.ok) {
+    release();
     for (const output of outputs) output.destroy();
     return notStarted('spawn', spawned.why);
   }
   main.tell({ type: 'process', pgid: spawned.pgid, what: step.name });
-  const processes = new StepProcesses(spawned.pgid, task.cgroup, task.marker);
+  const processes = place.processes(spawned.pgid);
   const stopper = new Stopper(main, processes, step.timeoutMs, task.killGraceMs);
   const exit = await spawned.exited;
+  release();
   const closed = Promise.all(outputs.map((output) => output.closed));
   await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
   // The shell is often the first that TERM ends: what it had started has the grace too.
@@ -93,7 +90,7 @@ async function attempt(
   main.tell({ type: 'process-gone', pgid: spawned.pgid });
   if (spawner?.ended && !stop)
     return notStarted('host', 'the process that starts the steps ended; this step was killed');
-  return resultOfExit(exit, stop, outputs[1].lastLine);
+  return await place.result(exit, stop, outputs[1].lastLine);
 }
 
 /** By the spawner, which is small, so that a fork is cheap; by this thread where there is none. */
@@ -113,24 +110,6 @@ async function start(
   return spawned;
 }
 
-/** A step's working directory, which may not leave the workspace, through links neither. */
-function workingDirectory(
-  src: string,
-  relative: string,
-): { ok: true; path: string } | { ok: false; why: string } {
-  const wanted = path.resolve(src, relative);
-  const inside = (folder: string, base: string): boolean => folder === base || folder.startsWith(`${base}/`);
-  if (!inside(wanted, src)) return { ok: false, why: `working-directory ${relative} leaves the workspace` };
-  if (wanted === src) return { ok: true, path: src };
-  try {
-    const real = realpathSync(wanted);
-    if (inside(real, realpathSync(src))) return { ok: true, path: wanted };
-    return { ok: false, why: `working-directory ${relative} leaves the workspace through a link` };
-  } catch {
-    return { ok: false, why: `working-directory ${relative} is not there` };
-  }
-}
-
 function writeScript(tree: string, number: number, script: string): string {
   const folder = path.join(tree, 'steps');
   // Made with the first step; the steps before another may have changed it.
@@ -139,12 +118,6 @@ function writeScript(tree: string, number: number, script: string): string {
   rmSync(file, { force: true, recursive: true });
   writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
   return file;
-}
-
-/** `sh -e`, or bash as GitHub Actions runs it. */
-function shellCommand(shell: StepSpec['shell'], script: string): { file: string; args: string[] } {
-  if (shell === 'sh') return { file: '/bin/sh', args: ['-e', script] };
-  return { file: 'bash', args: ['--noprofile', '--norc', '-eo', 'pipefail', script] };
 }
 
 /** One end of a step's output, read through a descriptor that the main thread opened. */
@@ -199,7 +172,7 @@ class Stopper {
   #grace: NodeJS.Timeout | undefined;
   #stop: Stop | null = null;
 
-  constructor(main: MainThread, processes: StepProcesses, timeoutMs: number | null, graceMs: number) {
+  constructor(main: MainThread, processes: PlacedProcesses, timeoutMs: number | null, graceMs: number) {
     let sentKill = (): void => {};
     this.killed = new Promise((resolve) => {
       sentKill = resolve;

@@ -22,13 +22,16 @@ function specOf(change: object) {
 
 describe('what may run on the host', () => {
   it('is a trusted run by default, and an untrusted one is refused by name', () => {
-    expect(notAllowed(specOf({ trust: 'trusted' }), 'trusted')).toBeNull();
-    expect(notAllowed(specOf({}), 'trusted')).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'trusted', false)).toBeNull();
+    expect(notAllowed(specOf({}), 'trusted', false)).toMatchObject({
+      result: 'refused',
+      reason: 'not-allowed',
+    });
   });
 
   it('is everything with always and nothing with never', () => {
-    expect(notAllowed(specOf({}), 'always')).toBeNull();
-    expect(notAllowed(specOf({ trust: 'trusted' }), 'never')).toMatchObject({ result: 'refused' });
+    expect(notAllowed(specOf({}), 'always', false)).toBeNull();
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'never', false)).toMatchObject({ result: 'refused' });
   });
 });
 

@@ -178,19 +178,24 @@ describe('a fault', () => {
       'f:2:33: `needs` goes in a circle: `a` needs `c` needs `b` needs `a`; expected an order',
     ],
     [
-      'an image',
-      `jobs:\n  a:\n    image: node\n    ${STEPS}\n`,
-      'f:3:5: the key `image`: jobs in containers are not built yet',
+      'an image that is a flag',
+      `jobs:\n  a:\n    image: --privileged\n    ${STEPS}\n`,
+      'f:3:12: `image`: expected the name of an image, such as debian:12',
+    ],
+    [
+      'an image that a matrix has made a flag',
+      `jobs:\n  a:\n    image: \${{ matrix.i }}\n    ${STEPS}\n    strategy: {matrix: {i: [node, --privileged]}}\n`,
+      "f:3:5: `image` is `--privileged`, which is no image's name, in `a (--privileged)`",
     ],
     [
       'an image file',
       `jobs:\n  a: {${STEPS}, image-file: D}\n`,
-      'f:2:26: the key `image-file`: jobs in containers are not built yet',
+      'f:2:26: the key `image-file`: images built from a file are not built yet; expected `image`',
     ],
     [
       'services',
       `jobs:\n  a: {${STEPS}, services: {}}\n`,
-      'f:2:26: the key `services`: jobs in containers are not built yet',
+      'f:2:26: the key `services`: services are not built yet',
     ],
     [
       'an action',

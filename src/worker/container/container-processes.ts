@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PlacedProcesses } from '../steps/place.ts';
+import type { RunContainer } from './container.ts';
+
+const GONE_MS = 10_000;
+/** After a KILL inside: how long the client may take to notice. */
+const CLIENT_MS = 5_000;
+
+/**
+ * The processes of one step in a container. The steps of a run go one after the other, so all that runs
+ * there beside the main process is the step's, whatever group or session it has gone to.
+ */
+export class ContainerProcesses implements PlacedProcesses {
+  readonly #container: RunContainer;
+  readonly #endClient: () => void;
+
+  constructor(container: RunContainer, endClient: () => void) {
+    this.#container = container;
+    this.#endClient = endClient;
+  }
+
+  terminate(): void {
+    void this.#container.signalAll('TERM');
+  }
+
+  kill(): void {
+    void this.#kill();
+  }
+
+  async groupEnded(giveUp: Promise<void>): Promise<void> {
+    const gaveUp = giveUp.then(() => true);
+    for (let waitMs = 20; ; waitMs = Math.min(200, waitMs * 2)) {
+      const left = await this.#container.processes();
+      // Where it cannot be seen from here, what ignores the signal has the grace to the end.
+      if (left !== null && left.length === 0) return;
+      if (await Promise.race([gaveUp, delay(waitMs, false)])) return;
+    }
+  }
+
+  async endLeftovers(): Promise<string[]> {
+    const left = await this.#container.processes();
+    if (left !== null && left.length === 0) return [];
+    await this.#kill();
+    const deadline = performance.now() + GONE_MS;
+    for (let waitMs = 5; performance.now() < deadline; waitMs = Math.min(100, waitMs * 2)) {
+      const still = await this.#container.processes();
+      if (still === null || still.length === 0) return [];
+      await delay(waitMs);
+    }
+    await this.#container.kill();
+    return ['the container was ended: processes of this step withstand KILL'];
+  }
+
+  async #kill(): Promise<void> {
+    // Where no further process may be started in it, it goes as a whole.
+    if (!(await this.#container.signalAll('KILL'))) await this.#container.kill();
+    setTimeout(this.#endClient, CLIENT_MS).unref();
+  }
+}
