@@ -13,10 +13,13 @@ import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
 import { chooseEngine } from './engine/choose-engine.ts';
+import { HelperImages } from './engine/helper-images.ts';
+import { rootHelper } from './engine/root-helper.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
 import { Spawner } from './pool/spawner.ts';
 import { probe } from './probe.ts';
+import { Afterwards } from './runs/afterwards.ts';
 import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
 import type { RunServices } from './runs/run-in-flight.ts';
@@ -77,8 +80,15 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   step('engine');
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
+  const images = new HelperImages();
+  for (const { image, trust, lastUsed } of namespaces.records.all()) {
+    if (image !== 'host') images.used(image, trust, lastUsed);
+  }
+  if (engine && process.getuid?.() !== 0) {
+    trash.helpedBy(rootHelper(engine, images, { directory: dir.id, process: options.hello.process }));
+  }
   step('sweep');
-  const swept = await sweep(dir, trash, options.hello.process);
+  const swept = await sweep(dir, trash, options.hello.process, { facts: engine, env: options.engineEnv });
   for (const line of swept.lines) log.info({}, line);
   step('saved checkouts');
   log.debug(saved.tidy(), 'tidied the saved checkouts');
@@ -103,6 +113,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const own = path.join(dir.layout.fifos, options.hello.process);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const pool = new WorkerPool(options.workerFile, options.jobs);
+  const afterwards = new Afterwards();
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
   return {
@@ -111,11 +122,12 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     engine: engine?.name ?? 'none',
     runs: {
       engine,
+      afterwards,
       pool,
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -130,6 +142,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     close: async () => {
       ticker.stop();
       await pool.close();
+      await afterwards.close();
       await spawner.close();
       await fifos.close();
       cgroups.close();

@@ -109,12 +109,13 @@ async function inContainer(
   const { RunContainer } = await import('./container/container.ts');
   const { ContainerPlace } = await import('./container/container-place.ts');
   log.say(0, `container of image ${job.image}`);
-  const started = await RunContainer.start(task, job, main);
+  const started = await RunContainer.start(task, job, main, log);
   if (!started.ok) return { failure: started.failure, steps: [] };
   const { container } = started;
   try {
     return { failure: null, steps: await runSteps(task, main, log, new ContainerPlace(task, container)) };
   } finally {
+    await container.handBack();
     await container.remove();
   }
 }

@@ -11,6 +11,7 @@ import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
 import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import type { HelperImages } from '../engine/helper-images.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
 import type { JobRoom } from './run-in-flight.ts';
@@ -28,6 +29,7 @@ export interface RoomParts {
   };
   readonly cgroups: JobCgroups;
   readonly engine: EngineFacts | null;
+  readonly images: HelperImages;
 }
 
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
@@ -81,11 +83,12 @@ export function roomMaker(parts: RoomParts) {
 }
 
 function containerOf(
-  { engine, options }: RoomParts,
-  { image }: JobSpec,
+  { engine, options, images }: RoomParts,
+  { image, trust }: JobSpec,
   identity: OwnerIdentity,
 ): JobContainer | null {
   if (image === null || engine === null) return null;
+  images.used(image, trust, Date.now());
   return {
     engine,
     name: engineName(identity),

@@ -1,11 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { CLIENT_MARKER_ENV, Engine } from '../../shared/engine/engine.ts';
-import { removeObjects } from '../../shared/engine/objects.ts';
+import { Engine } from '../../shared/engine/engine.ts';
+import { removeObjects, removeOrphans } from '../../shared/engine/objects.ts';
 import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
-import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
 
-/** How long a client may take to finish what it is making, once nobody waits for it any more. */
-const CLIENT_MS = 15_000;
 const REMOVE_MS = 20_000;
 
 /**
@@ -13,12 +9,12 @@ const REMOVE_MS = 20_000;
  * did not remove itself is removed by the main thread.
  */
 export class ObjectsOfRun {
-  readonly #engine: EngineFacts | null;
+  readonly #engine: Engine | null;
   readonly #marker: string;
   readonly #objects = new Map<string, EngineObject>();
 
   constructor(engine: EngineFacts | null, marker: string) {
-    this.#engine = engine;
+    this.#engine = engine && new Engine(engine);
     this.#marker = marker;
   }
 
@@ -30,41 +26,25 @@ export class ObjectsOfRun {
     this.#objects.delete(`${object.kind} ${object.name}`);
   }
 
-  /** Ends the containers at once, without waiting: the worker sees its steps end. */
+  /** Removes them at once, without waiting: the worker sees its steps end. */
   kill(): void {
-    void this.#remove();
+    if (this.#engine) void removeObjects(this.#engine, this.#left, { timeoutMs: REMOVE_MS });
   }
 
-  /**
-   * Removes what is left; null where nothing is left then, else why. `threadDied`: its clients may still
-   * be making something, and what is made after we looked would stay.
-   */
+  /** Removes what is left; null where nothing is left then, else why. May be called again. */
   async end({ threadDied }: { threadDied: boolean }): Promise<string | null> {
-    if (this.#objects.size === 0) return null;
-    if (threadDied) await clientsEnded(this.#marker);
-    return await this.#remove();
-  }
-
-  async #remove(): Promise<string | null> {
-    if (!this.#engine) return null;
-    const objects = [...this.#objects.values()];
-    const removed = await removeObjects(new Engine(this.#engine), objects, { timeoutMs: REMOVE_MS });
+    const left = this.#left;
+    if (left.length === 0 || !this.#engine) return null;
+    const options = { timeoutMs: REMOVE_MS };
+    const removed = await (threadDied
+      ? removeOrphans(this.#engine, left, this.#marker, options)
+      : removeObjects(this.#engine, left, options));
     if (!removed.ok) return removed.failure.why;
-    for (const object of objects) this.gone(object);
+    for (const object of left) this.gone(object);
     return null;
   }
-}
 
-/** Waits for the engine's clients that work for a job, and ends those that take too long. */
-export async function clientsEnded(marker: string): Promise<void> {
-  const deadline = performance.now() + CLIENT_MS;
-  for (;;) {
-    const clients = processesWithEnv(CLIENT_MARKER_ENV, marker);
-    if (clients.length === 0) return;
-    if (performance.now() > deadline) {
-      for (const { pid } of clients) signalProcess(pid, 'SIGKILL');
-      return;
-    }
-    await delay(20);
+  get #left(): EngineObject[] {
+    return [...this.#objects.values()];
   }
 }

@@ -6,6 +6,7 @@ import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
+import type { Afterwards } from './afterwards.ts';
 import { ObjectsOfRun } from './objects-of-run.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { Reporter, type RunEnd } from './reporter.ts';
@@ -54,6 +55,8 @@ export interface RunServices extends PortServices {
   >;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
+  /** Tries again what a run could not finish. */
+  readonly afterwards: Pick<Afterwards, 'add'>;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly onThread: (spec: JobSpec, threadId: number) => void;
   readonly warn: (line: string) => void;
@@ -61,6 +64,8 @@ export interface RunServices extends PortServices {
 
 /** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
 const ANSWER_MS = 5_000;
+/** The same where an engine has to signal what runs and to remove it. */
+const CONTAINER_ANSWER_MS = 30_000;
 const HURRY_MS = 1_000;
 /** How long KILL may take to have ended everything before the slot goes on without it. */
 const GONE_MS = 10_000;
@@ -112,11 +117,12 @@ export class RunInFlight {
     early.abandon();
     const reporter = this.#startReporter(room.spool, leaseSeconds);
     const end = await this.#runTask(room, reporter);
-    await this.#letGo(end, room);
+    const unfinished = await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
-    await room.dispose();
+    if (unfinished) this.#services.afterwards.add(unfinished);
+    else await room.dispose();
     return report;
   }
 
@@ -131,7 +137,9 @@ export class RunInFlight {
     }
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
-    const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
+    const boundMs =
+      this.#services.task.killGraceMs + (this.spec.image === null ? ANSWER_MS : CONTAINER_ANSWER_MS);
+    const unanswered = setTimeout(() => this.#endThread(), boundMs);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
 
@@ -244,17 +252,37 @@ export class RunInFlight {
     void this.#task?.terminate();
   }
 
-  /** Guards go when the processes are gone. What withstands KILL keeps them, and the slot goes on. */
-  async #letGo(end: TaskEnd, room: JobRoom): Promise<void> {
+  /**
+   * Guards go when the processes and containers are gone. What withstands KILL keeps them, and the slot
+   * goes on. So it does where the engine is away: then the rest is given, to be done when it is back.
+   */
+  async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
     if (end.type === 'died') await this.#task?.terminate();
     const threadDied = end.type === 'died';
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
       const { run, attempt } = this.spec;
       this.#services.warn(`run ${run} attempt ${attempt}: processes withstand KILL; its cache stays in use`);
-      return;
+      return null;
     }
-    this.#port?.releaseGuards();
-    await room.releaseCache();
+    const release = async (): Promise<void> => {
+      this.#port?.releaseGuards();
+      await room.releaseCache();
+    };
+    const left = (await this.#objects?.end({ threadDied })) ?? null;
+    if (left === null) {
+      await release();
+      return null;
+    }
+    const { run, attempt } = this.spec;
+    this.#services.warn(
+      `run ${run} attempt ${attempt}: its container stays for now, and its cache in use: ${left}`,
+    );
+    return async () => {
+      if ((await this.#objects?.end({ threadDied })) !== null) return false;
+      await release();
+      await room.dispose();
+      return true;
+    };
   }
 }

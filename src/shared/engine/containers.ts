@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine, EngineCallOptions } from './engine.ts';
 import type { ContainerLimits, Mount } from './job-container.ts';
 import { labelArguments } from './owned.ts';
@@ -27,6 +28,8 @@ export interface ContainerState {
   readonly exitCode: number;
   /** The engine's word; it does not notice what befell a process that was started by `exec`. */
   readonly oomKilled: boolean;
+  /** That its processes run as, as it was said or as the image says; empty is root. */
+  readonly user: string;
   /** Its main process as this host's pid namespace has it; 0 where it does not run. */
   readonly pid: number;
 }
@@ -76,33 +79,45 @@ export async function startContainer(
   return await engine.call(runArguments(spec), options);
 }
 
-/** Ends and removes containers with what runs in them; that one is not there is no failure. */
+/**
+ * Ends and removes containers with what runs in them. Gives those that were not there, which is no
+ * failure.
+ */
 export async function removeContainers(
   engine: Engine,
   names: readonly string[],
   options: EngineCallOptions = {},
-): Promise<EngineReply<null>> {
+): Promise<EngineReply<readonly string[]>> {
   return await removeNamed(engine, ['rm', '--force', '--volumes'], names, options);
 }
 
+/** Somebody else is just removing it. */
+const BEING_REMOVED = /already in progress/i;
+const LOOK_AGAIN_MS = 100;
+
 /**
- * `COMMAND NAMES`, where one that is not there is as good as removed. Of several that fail each is asked
- * for again, since the words of one failure hide those of another.
+ * `COMMAND NAMES`; gives those that were not there. Of several that fail each is asked for again, since
+ * the words of one failure hide those of another.
  */
 export async function removeNamed(
   engine: Engine,
   command: readonly string[],
   names: readonly string[],
   options: EngineCallOptions,
-): Promise<EngineReply<null>> {
-  if (names.length === 0) return { ok: true, value: null };
+): Promise<EngineReply<readonly string[]>> {
+  const [name, ...others] = names;
+  if (name === undefined) return { ok: true, value: [] };
   const removed = await engine.call([...command, ...names], options);
-  if (removed.ok || (names.length === 1 && removed.failure.reason === 'gone')) {
-    return { ok: true, value: null };
+  if (removed.ok) return { ok: true, value: [] };
+  if (others.length === 0) {
+    if (removed.failure.reason === 'gone') return { ok: true, value: names };
+    if (!BEING_REMOVED.test(removed.failure.why)) return removed;
+    await delay(LOOK_AGAIN_MS);
+    return await removeNamed(engine, command, names, options);
   }
-  if (names.length === 1) return removed;
-  const each = await Promise.all(names.map((name) => removeNamed(engine, command, [name], options)));
-  return each.find((reply) => !reply.ok) ?? { ok: true, value: null };
+  const each = await Promise.all(names.map((one) => removeNamed(engine, command, [one], options)));
+  const failed = each.find((reply) => !reply.ok);
+  return failed ?? { ok: true, value: each.flatMap((reply) => (reply.ok ? reply.value : [])) };
 }
 
 /** Null where there is no such container. */
@@ -111,10 +126,11 @@ export async function containerState(
   name: string,
   options: EngineCallOptions = {},
 ): Promise<EngineReply<ContainerState | null>> {
-  const format = '{{.Id}} {{.State.Running}} {{.State.ExitCode}} {{.State.OOMKilled}} {{.State.Pid}}';
+  const format =
+    '{{.Id}} {{.State.Running}} {{.State.ExitCode}} {{.State.OOMKilled}} {{.State.Pid}} {{.Config.User}}';
   const said = await engine.call(['inspect', '--type', 'container', '--format', format, name], options);
   if (!said.ok) return said.failure.reason === 'gone' ? { ok: true, value: null } : said;
-  const [id = '', running, exitCode, oomKilled, pid] = said.value.split(' ');
+  const [id = '', running, exitCode, oomKilled, pid, user = ''] = said.value.split(' ');
   return {
     ok: true,
     value: {
@@ -123,6 +139,7 @@ export async function containerState(
       exitCode: Number(exitCode),
       oomKilled: oomKilled === 'true',
       pid: Number(pid),
+      user,
     },
   };
 }
@@ -139,21 +156,4 @@ export async function execScript(
   options: EngineCallOptions = {},
 ): Promise<EngineReply<string>> {
   return await engine.call(['exec', '--user', '0', name, '/bin/sh', '-c', script, 'vole', ...args], options);
-}
-
-/** Ids of all containers, running or not, that carry this label. */
-export async function containersWith(
-  engine: Engine,
-  label: string,
-  value: string,
-): Promise<EngineReply<string[]>> {
-  const listed = await engine.call([
-    'ps',
-    '--all',
-    '--quiet',
-    '--no-trunc',
-    '--filter',
-    `label=${label}=${value}`,
-  ]);
-  return listed.ok ? { ok: true, value: listed.value.split('\n').filter(Boolean) } : listed;
 }

@@ -67,13 +67,18 @@ export function oomKills({ memory }: ContainerCgroup): number | null {
   for (const file of ['memory.events', 'memory.oom_control']) {
     try {
       const text = readFileSync(path.join(memory, file), 'latin1');
-      const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
-      if (count !== undefined) return Number(count);
+      return oomKillsIn(text);
     } catch {
       // the other version's name
     }
   }
   return null;
+}
+
+/** In the text of `memory.events` (v2) or `memory.oom_control` (v1). */
+export function oomKillsIn(text: string): number | null {
+  const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
+  return count === undefined ? null : Number(count);
 }
 
 /** Its living processes without the main one and what that runs of its own; null where it is gone. */

@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { INSIDE } from '../../shared/engine/job-container.ts';
@@ -25,6 +25,7 @@ export class ContainerPlace implements Place {
   readonly #container: RunContainer;
   /** As counted at the end of the step before. */
   #oomKills = 0;
+  #processes: ContainerProcesses | null = null;
 
   constructor(task: WorkerTask, container: RunContainer) {
     this.#task = task;
@@ -39,6 +40,7 @@ export class ContainerPlace implements Place {
     if (inside !== INSIDE.workspace && !inside.startsWith(`${INSIDE.workspace}/`)) {
       return { ok: false, why: `working-directory ${step.workingDirectory} leaves the workspace` };
     }
+    chmodSync(script, 0o644); // whatever user the steps run as is to read it
     const shell = shellArguments(step.shell, path.posix.join(INSIDE.steps, path.basename(script)));
     const { engine, name } = this.#container;
     const wrapped = ['/bin/sh', '-c', STEP_WRAPPER, 'vole', inside, ...shell];
@@ -54,21 +56,29 @@ export class ContainerPlace implements Place {
   }
 
   processes(pgid: number): PlacedProcesses {
-    return new ContainerProcesses(this.#container, () => signalGroup(pgid, 'SIGKILL'));
+    this.#processes = new ContainerProcesses(this.#container, () => signalGroup(pgid, 'SIGKILL'));
+    return this.#processes;
   }
 
   /** A client says little of why: the kernel's count and the engine are asked. */
   async result(exit: StepExit, stop: Stop | null, lastError: string): Promise<Ended> {
     if (stop) return resultOfExit(exit, stop, lastError);
+    const passed = exit.exitCode === 0 && !this.#processes?.outlivedClient;
     const before = this.#oomKills;
-    const counted = await this.#container.oomKills();
+    const counted = await this.#container.oomKills({ ask: !passed });
     this.#oomKills = counted ?? before;
-    if (exit.exitCode === 0) return resultOfExit(exit, stop, lastError);
+    if (passed) return resultOfExit(exit, stop, lastError);
     if (counted !== null && counted > before) return this.#outOfMemory(exit);
     const state = await this.#stateOfFailed();
     if (!state.ok) return notStarted('engine', `the container engine went away: ${state.failure.why}`);
     if (state.value === null) return notStarted('engine', 'the container was removed');
-    if (state.value.running) return resultOfExit(exit, stop, lastError);
+    if (state.value.running) {
+      if (!this.#processes?.outlivedClient) return resultOfExit(exit, stop, lastError);
+      return notStarted(
+        'engine',
+        `${this.#container.engine.name} exec ended before the step, which was then killed`,
+      );
+    }
     if (state.value.oomKilled) return this.#outOfMemory(exit);
     return notStarted('engine', `the container has ended (exit code ${state.value.exitCode})`);
   }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PlacedProcesses } from '../steps/place.ts';
 import type { RunContainer } from './container.ts';
 
+const STARTING_MS = 10_000;
 const GONE_MS = 10_000;
 /** After a KILL inside: how long the client may take to notice. */
 const CLIENT_MS = 5_000;
@@ -13,14 +14,21 @@ const CLIENT_MS = 5_000;
 export class ContainerProcesses implements PlacedProcesses {
   readonly #container: RunContainer;
   readonly #endClient: () => void;
+  #clientEnded = false;
+  #outlived = false;
 
   constructor(container: RunContainer, endClient: () => void) {
     this.#container = container;
     this.#endClient = endClient;
   }
 
+  /** The step's own process was still there when its client had ended. */
+  get outlivedClient(): boolean {
+    return this.#outlived;
+  }
+
   terminate(): void {
-    void this.#container.signalAll('TERM');
+    void this.#terminate();
   }
 
   kill(): void {
@@ -38,8 +46,10 @@ export class ContainerProcesses implements PlacedProcesses {
   }
 
   async endLeftovers(): Promise<string[]> {
+    this.#clientEnded = true;
     const left = await this.#container.processes();
     if (left !== null && left.length === 0) return [];
+    this.#outlived = (await this.#container.startedByEngine()).length > 0;
     await this.#kill();
     const deadline = performance.now() + GONE_MS;
     for (let waitMs = 5; performance.now() < deadline; waitMs = Math.min(100, waitMs * 2)) {
@@ -49,6 +59,17 @@ export class ContainerProcesses implements PlacedProcesses {
     }
     await this.#container.kill();
     return ['the container was ended: processes of this step withstand KILL'];
+  }
+
+  /** A client takes a moment to have its step started: until then there is nobody to hear it. */
+  async #terminate(): Promise<void> {
+    const deadline = performance.now() + STARTING_MS;
+    while (!this.#clientEnded && performance.now() < deadline) {
+      const running = await this.#container.processes();
+      if (running === null || running.length > 0) break;
+      await delay(50);
+    }
+    await this.#container.signalAll('TERM');
   }
 
   async #kill(): Promise<void> {

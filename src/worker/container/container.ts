@@ -15,14 +15,33 @@ import {
   containerCgroup,
   containerProcesses,
   oomKills,
+  oomKillsIn,
 } from '../../shared/platform/container-cgroup.ts';
 import type { ProcessStat } from '../../shared/platform/processes.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
+import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import { IDLE_COMMAND, MAIN_PROCESS, signalAllScript } from './inside.ts';
+import { withImage } from './image.ts';
+import {
+  HAND_BACK,
+  HAND_OVER,
+  IDLE_COMMAND,
+  MAIN_PROCESS,
+  MEMORY_EVENTS,
+  signalAllScript,
+} from './inside.ts';
 
-const SIGNAL_MS = 15_000;
+/** For what is run inside: a signal, a count, or the owners of many files. */
+const INSIDE_MS = 60_000;
+const KILL_MS = 15_000;
+
+interface Facts {
+  /** Null where this host does not show it. */
+  readonly cgroup: ContainerCgroup | null;
+  /** That the steps run as; empty is root. */
+  readonly user: string;
+}
 
 /** The container of one run, from before its first step to after its last. */
 export class RunContainer {
@@ -32,7 +51,7 @@ export class RunContainer {
   readonly #task: WorkerTask;
   readonly #main: MainThread;
   readonly #object: EngineObject;
-  readonly #cgroup: Promise<ContainerCgroup | null>;
+  readonly #facts: Promise<Facts>;
 
   private constructor(task: WorkerTask, job: JobContainer, engine: Engine, main: MainThread, id: string) {
     this.engine = engine;
@@ -41,7 +60,7 @@ export class RunContainer {
     this.#task = task;
     this.#main = main;
     this.#object = objectOf(job);
-    this.#cgroup = this.#findCgroup(id);
+    this.#facts = this.#findOut(id);
   }
 
   /** Makes it. The owner record names it before anything is mounted. */
@@ -49,28 +68,31 @@ export class RunContainer {
     task: WorkerTask,
     job: JobContainer,
     main: MainThread,
+    log: RunLog,
   ): Promise<{ ok: true; container: RunContainer } | { ok: false; failure: PartFailure }> {
     const engine = new Engine(job.engine);
     const object = objectOf(job);
     const unnoted = await main.noteObject(object);
     if (unnoted !== null) return { ok: false, failure: { reason: 'host', why: unnoted } };
     makeRoomFor(task.paths);
-    const started = await startContainer(
-      engine,
-      {
-        name: job.name,
-        labels: job.labels,
-        image: job.image,
-        limits: job.settings.limits,
-        user: job.settings.user,
-        mounts: mountsOf(task.paths),
-        network: null,
-        command: MAIN_PROCESS,
-      },
-      { marker: task.marker },
+    const spec = {
+      name: job.name,
+      labels: job.labels,
+      image: job.image,
+      limits: job.settings.limits,
+      user: job.settings.user,
+      mounts: mountsOf(task.paths),
+      network: null,
+      command: MAIN_PROCESS,
+    };
+    const { pull } = job.settings;
+    const started = await withImage(engine, job.image, pull, main, log, () =>
+      startContainer(engine, spec, { marker: task.marker }),
     );
     if (started.ok) {
-      return { ok: true, container: new RunContainer(task, job, engine, main, started.value) };
+      const container = new RunContainer(task, job, engine, main, started.value);
+      await container.#handOver();
+      return { ok: true, container };
     }
     // One that could not be started has been made.
     const removed = await removeContainers(engine, [job.name], { marker: task.marker });
@@ -80,21 +102,27 @@ export class RunContainer {
 
   /** What runs in it beside its main process; null where this host does not show it. */
   async processes(): Promise<ProcessStat[] | null> {
-    const cgroup = await this.#cgroup;
+    const cgroup = (await this.#facts).cgroup;
     return cgroup && containerProcesses(cgroup, IDLE_COMMAND);
   }
 
   /** The step's own process, of those: the engine started it, and nothing within the container did. */
   async startedByEngine(): Promise<ProcessStat[]> {
-    const [cgroup, processes] = [await this.#cgroup, await this.processes()];
-    const inside = new Set(processes?.map(({ pid }) => pid));
-    return (processes ?? []).filter(({ ppid }) => ppid !== cgroup?.mainPid && !inside.has(ppid));
+    const { cgroup } = await this.#facts;
+    const processes = (await this.processes()) ?? [];
+    const inside = new Set(processes.map(({ pid }) => pid));
+    return processes.filter(({ ppid }) => ppid !== cgroup?.mainPid && !inside.has(ppid));
   }
 
-  /** How often something in it was ended for want of memory; null where this host does not show it. */
-  async oomKills(): Promise<number | null> {
-    const cgroup = await this.#cgroup;
-    return cgroup && oomKills(cgroup);
+  /**
+   * How often something in it was ended for want of memory; null where it cannot be told any more. Where
+   * this host does not show it, it is only known when the engine is asked, at the cost of an exec.
+   */
+  async oomKills({ ask }: { ask: boolean }): Promise<number | null> {
+    const { cgroup } = await this.#facts;
+    if (cgroup || !ask) return cgroup && oomKills(cgroup);
+    const said = await this.#inside(MEMORY_EVENTS);
+    return said.ok ? oomKillsIn(said.value) : null;
   }
 
   async state(): Promise<EngineReply<ContainerState | null>> {
@@ -103,33 +131,53 @@ export class RunContainer {
 
   /** Signals all that the steps have started, whatever group or session it is in; false where that failed. */
   async signalAll(signal: 'TERM' | 'KILL'): Promise<boolean> {
-    const done = await execScript(this.engine, this.name, signalAllScript(signal), [], {
-      timeoutMs: SIGNAL_MS,
-      marker: this.#task.marker,
-    });
-    return done.ok;
+    return (await this.#inside(signalAllScript(signal))).ok;
+  }
+
+  /** Before the first step: its folders belong to whoever the steps run as. */
+  async #handOver(): Promise<void> {
+    const { user } = await this.#facts;
+    if (!isRoot(user)) await this.#inside(HAND_OVER, [user]);
+  }
+
+  /** After the last step: what it wrote as others can be read and removed by the runner's user. */
+  async handBack(): Promise<void> {
+    if (process.getuid?.() === 0) return;
+    const { user } = await this.#facts;
+    await this.#inside(HAND_BACK, [isRoot(user) ? 'root' : 'other']);
   }
 
   /** Ends it with all that runs in it: for when not even a signal can be sent from inside. */
   async kill(): Promise<void> {
-    await this.engine.call(['kill', this.name], { timeoutMs: SIGNAL_MS });
+    await this.engine.call(['kill', this.name], { timeoutMs: KILL_MS });
   }
 
   /** Ends and removes it. What the engine does not do now is left to the main thread. */
-  async remove(): Promise<EngineReply<null>> {
+  async remove(): Promise<void> {
     const removed = await removeContainers(this.engine, [this.name], { marker: this.#task.marker });
     if (removed.ok) this.#main.tell({ type: 'engine-object-gone', object: this.#object });
-    return removed;
   }
 
-  async #findCgroup(id: string): Promise<ContainerCgroup | null> {
+  /** Runs a script in it as root. */
+  async #inside(script: string, args: readonly string[] = []): Promise<EngineReply<string>> {
+    const options = { timeoutMs: INSIDE_MS, marker: this.#task.marker };
+    return await execScript(this.engine, this.name, script, args, options);
+  }
+
+  async #findOut(id: string): Promise<Facts> {
     const state = await this.state();
-    return state.ok && state.value ? containerCgroup(state.value.pid, id) : null;
+    if (!state.ok || !state.value) return { cgroup: null, user: '' };
+    return { cgroup: containerCgroup(state.value.pid, id), user: state.value.user };
   }
 }
 
 function objectOf({ engine, name }: JobContainer): EngineObject {
   return { kind: 'container', engine: engine.name, name };
+}
+
+/** As `--user` and an image have it: `USER[:GROUP]`, or nothing. */
+function isRoot(user: string): boolean {
+  return /^(root|0)?(:|$)/.test(user);
 }
 
 /** Where the steps' scripts stand; made here, since a mount needs it. */

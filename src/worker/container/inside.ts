@@ -1,6 +1,9 @@
+import { INSIDE } from '../../shared/engine/job-container.ts';
+
 /**
  * What vole runs inside a job's container. All of it is for the image's `/bin/sh`, whichever shell that
- * is, and needs no other program than `sleep` and `cat`.
+ * is, and needs no other program than `sleep`, `cat`, and for other users' files `chown`
+ * and `ls`.
  */
 
 /** An argument list that no step's process has by chance. */
@@ -44,3 +47,33 @@ export function exportsOf(env: Readonly<Record<string, string>>): string {
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/**
+ * Gives the job's folders to the user that its steps run as, `$1`. What is in the cache is that user's
+ * from earlier jobs, unless the operator has chosen another meanwhile.
+ */
+export const HAND_OVER = `
+chown -R -h -- "$1" ${INSIDE.workspace} ${INSIDE.tmp}
+chown -h -- "$1" ${INSIDE.cache}
+for entry in ${INSIDE.cache}/*; do
+  before=$(ls -ldn "$entry" 2>&1)
+  chown -h -- "$1" "$entry"
+  [ "$before" = "$(ls -ldn "$entry" 2>&1)" ] || chown -R -h -- "$1" ${INSIDE.cache}
+  break
+done
+:`;
+
+/**
+ * Gives the workspace to the runner's user, who owns the folder of the scripts whatever its number is in
+ * here. The cache's own folder too, so that it can be moved away: where the steps run as root, which no
+ * sibling that uses it minds.
+ */
+export const HAND_BACK = `
+set -- "$1" $(ls -ldn ${INSIDE.steps})
+chown -R -h -- "$4:$5" ${INSIDE.workspace} ${INSIDE.tmp}
+[ "$1" != root ] || chown -h -- "$4:$5" ${INSIDE.cache}
+:`;
+
+/** The kernel's count, where the host does not show it: v2, then v1. */
+export const MEMORY_EVENTS =
+  'cat /sys/fs/cgroup/memory.events 2>/dev/null || cat /sys/fs/cgroup/memory/memory.oom_control';
