@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { JobContainer } from './engine/job-container.ts';
 import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
-import type { RunOutcome, StepOutcome } from './outcome.ts';
+import type { RunOutcome } from './outcome.ts';
 
 /**
  * What main thread and worker thread of a runner say to one another. A Piscina task is one run; its
@@ -18,6 +18,10 @@ export interface WorkerTask {
   readonly cgroup: string | null;
   /** The container that the run executes in; null on the host. */
   readonly container: JobContainer | null;
+  /** Of the spool, open for appending; the main thread's to close, when the thread is done with the run. */
+  readonly spoolFd: number;
+  /** For the first step that runs, so that it need not ask; null where there are none. */
+  readonly streams: StepStreams | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
   readonly killGraceMs: number;
@@ -48,6 +52,24 @@ export interface JobPaths {
   readonly home: string;
 }
 
+/**
+ * Descriptors of one step's output, opened by the main thread. The worker closes the write ends after
+ * the spawn and owns the read ends, once it has taken them.
+ */
+export interface StepStreams {
+  readonly stdoutRead: number;
+  readonly stdoutWrite: number;
+  readonly stderrRead: number;
+  readonly stderrWrite: number;
+  /** One shared byte: whoever makes it 1 first owns the descriptors, see `takeStreams`. */
+  readonly taken: Uint8Array;
+}
+
+/** Whether they are the caller's now: the worker's to use, or the main thread's to close after the thread died. */
+export function takeStreams(streams: StepStreams): boolean {
+  return Atomics.compareExchange(streams.taken, 0, 0, 1) === 0;
+}
+
 export type GuardMode = 'shared' | 'exclusive';
 
 export type FromWorker =
@@ -59,13 +81,14 @@ export type FromWorker =
   /** Asks for the descriptors of one step's output FIFOs. */
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
-  | { type: 'process-gone'; pgid: number }
   /** Is about to make it; answered by `noted` when the owner record names it, or by `not-noted`. */
   | { type: 'engine-object'; id: number; object: EngineObject }
   /** Has removed it. */
   | { type: 'engine-object-gone'; object: EngineObject }
-  | { type: 'step-started'; step: number; name: string }
-  | { type: 'step-ended'; step: number; outcome: StepOutcome }
+  /** `drained`, of a step: its output was read to the end, so nobody has it open any more. */
+  | { type: 'process-gone'; pgid: number; drained?: boolean }
+  /** Before the first process of the run is moved into its cgroup. */
+  | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
   | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
@@ -73,15 +96,7 @@ export type FromWorker =
 export type ToWorker =
   | { type: 'granted'; id: number }
   | { type: 'denied'; id: number; why: string }
-  /** Descriptors opened by the main thread. The worker closes the write ends after the spawn and owns the read ends. */
-  | {
-      type: 'streams';
-      id: number;
-      stdoutRead: number;
-      stdoutWrite: number;
-      stderrRead: number;
-      stderrWrite: number;
-    }
+  | { type: 'streams'; id: number; streams: StepStreams }
   | { type: 'streams-failed'; id: number; why: string }
   | { type: 'noted'; id: number }
   | { type: 'not-noted'; id: number; why: string }

@@ -1,18 +1,17 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { EngineObject } from '../shared/engine/types.ts';
-import type { FromWorker, GuardMode, ToWorker } from '../shared/worker-messages.ts';
+import {
+  type FromWorker,
+  type GuardMode,
+  type StepStreams,
+  type ToWorker,
+  takeStreams,
+} from '../shared/worker-messages.ts';
 
 export interface Stop {
   /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
   readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
   readonly why: string;
-}
-
-export interface StreamFds {
-  readonly stdoutRead: number;
-  readonly stdoutWrite: number;
-  readonly stderrRead: number;
-  readonly stderrWrite: number;
 }
 
 type Answer = Exclude<ToWorker, { type: 'cancel' }>;
@@ -23,11 +22,14 @@ export class MainThread {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #stopping = new AbortController();
   readonly #whenStopped: Promise<'stopped'>;
+  #streams: StepStreams | null;
   #stop: Stop | null = null;
   #nextId = 1;
 
-  constructor(port: MessagePort) {
+  /** `streams`: of the first step, where they came with the run. */
+  constructor(port: MessagePort, streams: StepStreams | null) {
     this.#port = port;
+    this.#streams = streams;
     this.#whenStopped = new Promise((resolve) => {
       this.#stopping.signal.addEventListener('abort', () => resolve('stopped'));
     });
@@ -77,10 +79,14 @@ export class MainThread {
     return { ok: false, why: answer.type === 'denied' ? answer.why : 'no guard' };
   }
 
-  async streams(): Promise<{ ok: true; fds: StreamFds } | { ok: false; why: string }> {
+  /** The caller's from then on. */
+  async streams(): Promise<{ ok: true; fds: StepStreams } | { ok: false; why: string }> {
+    const ready = this.#streams;
+    this.#streams = null;
+    if (ready && takeStreams(ready)) return { ok: true, fds: ready };
     const id = this.#nextId++;
     const answer = await this.#ask(id, { type: 'streams', id });
-    if (answer.type === 'streams') return { ok: true, fds: answer };
+    if (answer.type === 'streams' && takeStreams(answer.streams)) return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
   }
 

@@ -1,4 +1,3 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import type { JobContainer } from '../shared/engine/job-container.ts';
 import { wholeLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
@@ -21,22 +20,9 @@ const RESULT_OF_STOP = {
 /** One run: checkout, steps, artifacts, outcome. What it holds belongs to it alone and goes with it. */
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
-  const main = new MainThread(task.port);
-  let spool: FileHandle;
-  try {
-    // A handle, since Node closes those of a thread that is terminated; bare descriptors stay open.
-    spool = await openEmpty(task.paths.spool);
-  } catch (error) {
-    main.close();
-    const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-    const failure = {
-      reason: full ? 'disk-full' : 'host',
-      why: `the log cannot be opened: ${wholeLine(error)}`,
-    } as const;
-    return { outcome: outcomeOf(null, failure, [], null, start), logBytes: 0 };
-  }
+  const main = new MainThread(task.port, task.streams);
   const log = new RunLog({
-    fd: spool.fd,
+    fd: task.spoolFd,
     limitBytes: task.logLimitBytes,
     secrets: secretsOf(task.spec),
     startedAt: task.startedAt,
@@ -61,17 +47,8 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
-    await spool.close();
     main.close();
   }
-}
-
-/** It is there or is made: no step has run yet that could have put something else in its place. */
-async function openEmpty(file: string): Promise<FileHandle> {
-  const handle = await open(file, 'a', 0o600);
-  if ((await handle.stat()).size === 0) return handle;
-  await handle.close();
-  throw new Error(`${file} has another attempt’s log in it`);
 }
 
 async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
@@ -97,7 +74,7 @@ interface Done {
 }
 
 async function onHost(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
-  return { failure: null, steps: await runSteps(task, main, log, new HostPlace(task)) };
+  return { failure: null, steps: await runSteps(task, main, log, new HostPlace(task, main)) };
 }
 
 async function inContainer(

@@ -43,14 +43,14 @@ describe.skipIf(!allowed)('the cgroup of a job', () => {
 
   test('is used again', () => {
     const first = take();
-    cgroups.give(first);
+    cgroups.give(first, true);
     expect(take()).toBe(first);
   });
 
   test('that the job froze is given to the next one thawed', () => {
     const first = take();
     writeFileSync(path.join(first, 'cgroup.freeze'), '1');
-    cgroups.give(first);
+    cgroups.give(first, true);
     expect(readFileSync(path.join(take(), 'cgroup.freeze'), 'latin1').trim()).toBe('0');
   });
 
@@ -61,7 +61,7 @@ describe.skipIf(!allowed)('the cgroup of a job', () => {
   ])('that %s is not used again and is removed', (_, change) => {
     const first = take();
     change(first);
-    cgroups.give(first);
+    cgroups.give(first, true);
     expect(existsSync(first)).toBe(false);
     const second = take();
     expect(second).not.toBe(first);
@@ -75,7 +75,7 @@ describe.skipIf(!allowed)('the cgroup of a job', () => {
     const child = runIn(hidden);
     expect(cgroupPopulated(first)).toBe(true);
     expect(cgroupMembers(first)).toEqual([child.pid]);
-    cgroups.give(first);
+    cgroups.give(first, true);
     expect(take()).not.toBe(first);
     child.kill('SIGKILL');
     await until('its end', () => !cgroupPopulated(first));

@@ -47,7 +47,7 @@ test('appends to one log take effect in the order in which they were asked for',
     Array.from({ length: 50 }, (_, at) => files.append(1, 1, at, Buffer.from(String(at % 10)))),
   );
   expect(lengths).toEqual(Array.from({ length: 50 }, (_, at) => at + 1));
-  expect(readFileSync(path.join(dir, 'logs/1/1.log'), 'utf8')).toBe('0123456789'.repeat(5));
+  expect(readFileSync(path.join(dir, 'logs/0/1-1.log'), 'utf8')).toBe('0123456789'.repeat(5));
 });
 
 test('of two appends at one offset the second writes nothing', async () => {
@@ -108,8 +108,8 @@ test.runIf(existsSync('/proc/self/fd'))(
   async () => {
     const files = logs(50);
     await files.append(1, 1, 0, Buffer.from('a'));
-    expect(openFiles()).toHaveLength(1);
-    await until('it is closed', () => openFiles().length === 0);
+    expect(openFiles().filter((file) => file.endsWith('.log'))).toHaveLength(1);
+    await until('it is closed', () => openFiles().every((file) => !file.endsWith('.log')));
     expect(await files.append(1, 1, 1, Buffer.from('b'))).toBe(2);
   },
 );

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => rig.close());
 
-const logOf = (run: number): string => readFileSync(path.join(rig.dir, `data/logs/${run}/1.log`), 'utf8');
+const logOf = (run: number): string => readFileSync(path.join(rig.dir, `data/logs/0/${run}-1.log`), 'utf8');
 const tree = '$(dirname "$VOLE_WORKSPACE")';
 
 test.each([

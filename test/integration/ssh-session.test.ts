@@ -43,7 +43,7 @@ test('log frames that follow one another are answered in order, and the file is 
   expect(replies.map((reply) => (reply.type === 'ok' ? reply.offset : reply))).toEqual(
     frames.map((frame, at) => (at + 1) * frame.length),
   );
-  const onDisk = readFileSync(path.join(rig.dir, 'logs', String(run), '1.log'));
+  const onDisk = readFileSync(path.join(rig.dir, 'logs', '0', `${run}-1.log`));
   expect(onDisk.equals(Buffer.concat(frames))).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -175,16 +175,6 @@ test('a thread ended at any moment in a storm of steps leaves no process and no 
   // Streams that were on their way to a thread when it ended are nobody's: at most four each time.
   const streams = links.filter((link) => link.startsWith(path.join(rig.dir, 'fifos')));
   expect(streams.length).toBeLessThanOrEqual(4 * rounds);
-});
-
-test('the log of an attempt is never written over', async () => {
-  const spool = path.join(rig.dir, 'there-already');
-  writeFileSync(spool, 'kept\n');
-  const run = rig.start({ steps: ['true'] }, {}, { spool });
-  const { outcome } = await run.ended;
-  expect(outcome).toMatchObject({ result: 'failed', reason: 'host' });
-  expect(outcome.detail).toMatch(/the log cannot be opened: .* another attempt’s log/);
-  expect(readFileSync(spool, 'utf8')).toBe('kept\n');
 });
 
 function linkOf(fd: string): string {

@@ -53,8 +53,8 @@ test.each([
     'a folder there with a link in it',
     `mkdir "${tree}/artifacts"; ln -s "$VICTIM/keep" "${tree}/artifacts/x.tar.gz"`,
   ],
-  ['a link in place of its scripts', `rm -rf "${tree}/steps"; ln -s "$VICTIM" "${tree}/steps"`],
-  ['a link in place of its next script', `ln -s "$VICTIM/keep" "${tree}/steps/2.sh"`],
+  ['a link in place of its next script', `ln -s "$VICTIM/keep" "${tree}/step-2.sh"`],
+  ['a folder in place of its next script', `mkdir -p "${tree}/step-2.sh/a"`],
 ])('a step that leaves %s has nothing written elsewhere', async (_, script) => {
   const run = await rig.run({
     env: { VICTIM: victim },

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { type TaskEnd, WorkerPool } from '../../src/runner/pool/pool.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
+import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
 import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
 import { savedCheckoutName } from '../../src/shared/dir-layout.ts';
 import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job-spec.ts';
@@ -171,6 +172,7 @@ export class RigRun {
           processes.announced(pgid);
           this.announced.push(pgid);
         },
+        cgroupJoined: () => processes.cgroupJoined(),
         processGone: (pgid) => {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
@@ -181,6 +183,7 @@ export class RigRun {
         artifact: (artifact) => this.artifacts.push(artifact),
       },
     );
+    const spool = SpoolReader.make(paths.spool);
     const task = parts.pool.run(
       {
         spawner: null,
@@ -192,6 +195,8 @@ export class RigRun {
         baseEnv: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
         startedAt: Date.now(),
         ...over,
+        streams: null,
+        spoolFd: spool.fd,
         spec,
         paths,
         port: port2,
@@ -204,7 +209,9 @@ export class RigRun {
       await this.#port.close();
       if (end.type === 'died') await task.terminate();
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
+      this.#port.takeBack();
       this.#port.releaseGuards();
+      spool.close();
       if (this.cgroup) await until('the cgroup to be removed', () => removeCgroup(this.cgroup ?? ''));
       return {
         end,

@@ -24,7 +24,8 @@ export class JobCgroups {
 
   /** An empty cgroup for one job, or null where none may be made. */
   take(): string | null {
-    for (let free = this.#free.pop(); free; free = this.#free.pop()) if (cgroupAsNew(free)) return free;
+    const free = this.#free.pop();
+    if (free) return free;
     this.#folder ??= this.#parent && makeCgroup(this.#parent, this.#name);
     const made = this.#folder && makeCgroup(this.#folder, `job-${this.#all.length}`);
     if (made) this.#all.push(made);
@@ -33,11 +34,12 @@ export class JobCgroups {
 
   /**
    * The job's processes are gone. One that is not empty is never used again, nor one that the job has
-   * changed, as root may: the next job's processes would be frozen or hidden in it.
+   * changed, as root may: the next job's processes would be frozen or hidden in it. `joined`: whether the
+   * job was ever in it; looking costs as much as the rest of a short job.
    */
-  give(cgroup: string | null): void {
+  give(cgroup: string | null, joined: boolean): void {
     if (!cgroup) return;
-    if (cgroupAsNew(cgroup)) this.#free.push(cgroup);
+    if (!joined || cgroupAsNew(cgroup)) this.#free.push(cgroup);
     else removeCgroup(cgroup);
   }
 

@@ -64,18 +64,18 @@ export function roomMaker(parts: RoomParts) {
           git: identity.git && dir.layout.savedCheckout(identity.git),
           home: options.home,
         },
-        releaseCache: async () => {
-          parts.cgroups.give(cgroup);
+        releaseCache: ({ joined }) => {
+          parts.cgroups.give(cgroup, joined);
           namespace.release({ remove: options.noCache });
         },
-        dispose: async () => {
+        dispose: () => {
           spool.close();
           made.dispose();
         },
       };
     } catch (error) {
       tree?.dispose();
-      parts.cgroups.give(cgroup);
+      parts.cgroups.give(cgroup, false);
       namespace.release({ remove: options.noCache });
       throw error;
     }
@@ -98,6 +98,15 @@ function containerOf(
   };
 }
 
+/** A process keeps both for life. */
+const ownStart = once(() => processStat(process.pid)?.start ?? '0');
+const ownPidNamespace = once(pidNamespace);
+
+function once<T>(read: () => T): () => T {
+  let known: { value: T } | null = null;
+  return () => (known ??= { value: read() }).value;
+}
+
 function identityOf(
   parts: RoomParts,
   spec: JobSpec,
@@ -110,10 +119,10 @@ function identityOf(
     version: 1,
     directory: dir.id,
     bootId: bootId(),
-    pidNamespace: pidNamespace(),
+    pidNamespace: ownPidNamespace(),
     process: options.hello.process,
     pid: process.pid,
-    pidStart: processStat(process.pid)?.start ?? '0',
+    pidStart: ownStart(),
     run: spec.run,
     attempt: spec.attempt,
     server,

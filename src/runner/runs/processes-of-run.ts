@@ -18,6 +18,7 @@ export class ProcessesOfRun {
   readonly #marker: string;
   readonly #cgroup: string | null;
   readonly #groups = new Set<number>();
+  #joined = false;
 
   constructor(marker: string, cgroup: string | null) {
     this.#marker = marker;
@@ -28,6 +29,15 @@ export class ProcessesOfRun {
     this.#groups.add(pgid);
   }
 
+  cgroupJoined(): void {
+    this.#joined = true;
+  }
+
+  /** Whether any of them was ever in the cgroup. */
+  get joinedCgroup(): boolean {
+    return this.#joined;
+  }
+
   gone(pgid: number): void {
     this.#groups.delete(pgid);
   }
@@ -35,7 +45,7 @@ export class ProcessesOfRun {
   /** Sends KILL to all that is known, at once. */
   kill(): void {
     for (const pgid of this.#groups) signalGroup(pgid, 'SIGKILL');
-    if (this.#cgroup) killCgroup(this.#cgroup);
+    if (this.#cgroup && this.#joined) killCgroup(this.#cgroup);
   }
 
   /**
@@ -61,7 +71,7 @@ export class ProcessesOfRun {
       left = true;
       signalGroup(pgid, 'SIGKILL');
     }
-    if (this.#cgroup && cgroupPopulated(this.#cgroup)) {
+    if (this.#cgroup && this.#joined && cgroupPopulated(this.#cgroup)) {
       left = true;
       killCgroup(this.#cgroup);
     }

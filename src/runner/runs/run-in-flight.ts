@@ -36,10 +36,10 @@ export interface JobRoom {
     engineObject(object: EngineObject): void;
     engineObjectGone(object: EngineObject): void;
   };
-  /** Gives up the namespace; only once the run's processes are gone. */
-  releaseCache(): Promise<void>;
+  /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
+  releaseCache(how: { joined: boolean }): void;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
-  dispose(): Promise<void>;
+  dispose(): void;
 }
 
 /** The process-wide services that a run uses. */
@@ -122,7 +122,7 @@ export class RunInFlight {
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
     if (unfinished) this.#services.afterwards.add(unfinished);
-    else await room.dispose();
+    else room.dispose();
     return report;
   }
 
@@ -218,15 +218,21 @@ export class RunInFlight {
         objects.gone(object);
         room.owner.engineObjectGone(object);
       },
+      cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
     });
     const { task: settings, pool } = this.#services;
-    const spawner = await this.#services.spawner();
+    const [spawner, streams] = await Promise.all([
+      this.#services.spawner(),
+      this.#port.streams().catch(() => null), // the worker asks again, and has the reason
+    ]);
     this.#task = pool.run(
       {
         ...settings,
         spawner,
+        streams,
+        spoolFd: room.spool.fd,
         spec: this.spec,
         paths: room.paths,
         port: port2,
@@ -258,6 +264,7 @@ export class RunInFlight {
    */
   async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
     if (end.type === 'died') await this.#task?.terminate();
+    this.#port?.takeBack();
     const threadDied = end.type === 'died';
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
@@ -265,13 +272,13 @@ export class RunInFlight {
       this.#services.warn(`run ${run} attempt ${attempt}: processes withstand KILL; its cache stays in use`);
       return null;
     }
-    const release = async (): Promise<void> => {
+    const release = (): void => {
       this.#port?.releaseGuards();
-      await room.releaseCache();
+      room.releaseCache({ joined: this.#processes?.joinedCgroup ?? false });
     };
     const left = (await this.#objects?.end({ threadDied })) ?? null;
     if (left === null) {
-      await release();
+      release();
       return null;
     }
     const { run, attempt } = this.spec;
@@ -280,8 +287,8 @@ export class RunInFlight {
     );
     return async () => {
       if ((await this.#objects?.end({ threadDied })) !== null) return false;
-      await release();
-      await room.dispose();
+      release();
+      room.dispose();
       return true;
     };
   }

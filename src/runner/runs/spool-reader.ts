@@ -17,9 +17,11 @@ export class SpoolReader {
     this.#fd = fd;
   }
 
-  /** Makes the file, for the worker to open by its path. Throws where there is one. */
+  /** Makes the file, for the worker to append to. Throws where there is one. */
   static make(file: string): SpoolReader {
-    return new SpoolReader(openRegular(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL));
+    return new SpoolReader(
+      openRegular(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL),
+    );
   }
 
   /** What a dead runner left; null where it is not there or is no file. */
@@ -29,6 +31,11 @@ export class SpoolReader {
     } catch {
       return null;
     }
+  }
+
+  /** For the worker to append by: good until `close`. */
+  get fd(): number {
+    return this.#fd;
   }
 
   /** Bytes that are there now. */

@@ -1,21 +1,21 @@
+import { closeSync } from 'node:fs';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
-import type { FromWorker, GuardMode, ToWorker } from '../../shared/worker-messages.ts';
+import type { FifoPair } from '../../shared/platform/fifos.ts';
+import {
+  type FromWorker,
+  type GuardMode,
+  type StepStreams,
+  type ToWorker,
+  takeStreams,
+} from '../../shared/worker-messages.ts';
 import type { Artifact } from './artifact-sender.ts';
-
-/** Descriptors of one step's output, opened by the main thread. */
-export interface StepStreams {
-  readonly stdoutRead: number;
-  readonly stdoutWrite: number;
-  readonly stderrRead: number;
-  readonly stderrWrite: number;
-}
 
 export interface PortServices {
   guard(name: string, mode: GuardMode, signal: AbortSignal): Promise<HeldGuard>;
-  streams(): Promise<StepStreams>;
+  streams(): Promise<FifoPair>;
 }
 
 export interface PortEvents {
@@ -25,6 +25,7 @@ export interface PortEvents {
   /** Throws where it cannot be written down. */
   engineObject(object: EngineObject): void;
   engineObjectGone(object: EngineObject): void;
+  cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
 }
@@ -40,6 +41,8 @@ export class WorkerPort {
   readonly #events: PortEvents;
   readonly #held = new Map<number, HeldGuard>();
   readonly #abort = new AbortController();
+  /** The last ones: a worker asks for its next step's when it is done with one. */
+  #given: { streams: StepStreams; done: (drained: boolean) => void } | null = null;
   readonly #asking = new Set<Promise<void>>();
 
   constructor(port: MessagePort, services: PortServices, events: PortEvents) {
@@ -47,6 +50,25 @@ export class WorkerPort {
     this.#services = services;
     this.#events = events;
     port.on('message', (message: FromWorker) => this.#receive(message));
+  }
+
+  /** Of a step, to be given to the worker. */
+  async streams(): Promise<StepStreams> {
+    const { done, ...fds } = await this.#services.streams();
+    const streams = { ...fds, taken: new Uint8Array(new SharedArrayBuffer(1)) };
+    this.#streamsDone(false); // of a step before, where its end is not known
+    this.#given = { streams, done };
+    return streams;
+  }
+
+  /** Closes what the thread was given and had not taken when it ended. */
+  takeBack(): void {
+    const streams = this.#given?.streams;
+    if (streams && takeStreams(streams)) {
+      const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = streams;
+      for (const fd of [stdoutRead, stdoutWrite, stderrRead, stderrWrite]) closeSync(fd);
+    }
+    this.#streamsDone(false);
   }
 
   cancel(reason: 'cancelled' | 'timeout' | 'interrupted', why: string): void {
@@ -91,14 +113,14 @@ export class WorkerPort {
       case 'process':
         return this.#events.process(message.pgid);
       case 'process-gone':
+        if (message.drained !== undefined) this.#streamsDone(message.drained);
         return this.#events.processGone(message.pgid);
       case 'engine-object':
         return this.#note(message.id, message.object);
       case 'engine-object-gone':
         return this.#events.engineObjectGone(message.object);
-      case 'step-started':
-      case 'step-ended':
-        return; // the record and the log say the same
+      case 'cgroup-joined':
+        return this.#events.cgroupJoined();
       case 'spooled':
         return this.#events.spooled(message.bytes);
       case 'artifact':
@@ -117,6 +139,11 @@ export class WorkerPort {
     }
   }
 
+  #streamsDone(drained: boolean): void {
+    this.#given?.done(drained);
+    this.#given = null;
+  }
+
   #track(work: Promise<void>): void {
     const tracked = work.finally(() => this.#asking.delete(tracked));
     this.#asking.add(tracked);
@@ -133,7 +160,8 @@ export class WorkerPort {
 
   async #giveStreams(id: number): Promise<void> {
     try {
-      this.#send({ type: 'streams', id, ...(await this.#services.streams()) });
+      const streams = await this.streams();
+      this.#send({ type: 'streams', id, streams });
     } catch (error) {
       this.#send({ type: 'streams-failed', id, why: oneLine(error) });
     }

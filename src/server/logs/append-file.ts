@@ -1,5 +1,21 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
-import path from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** Where an append-only file stands. */
+export interface FileFolder {
+  /** Makes it where it is not there. */
+  make(): Promise<void>;
+  /** The same, where somebody has removed it since. */
+  remake(): Promise<void>;
+  /** What was made in it is on disk after this. */
+  sync(): Promise<void>;
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  length: number;
+  /** The file is there after a power cut. */
+  kept: boolean;
+}
 
 /**
  * One file that only grows. Appends come one after another; the length that is told is durable. The
@@ -9,13 +25,15 @@ export class AppendFile {
   readonly #path: string;
   readonly #idleMs: number;
   readonly #onIdle: () => void;
-  #open: { readonly handle: FileHandle; length: number } | null = null;
+  readonly #folder: FileFolder;
+  #open: OpenFile | null = null;
   #tail: Promise<unknown> = Promise.resolve();
   #users = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(file: string, idleMs: number, onIdle: () => void) {
+  constructor(file: string, folder: FileFolder, idleMs: number, onIdle: () => void) {
     this.#path = file;
+    this.#folder = folder;
     this.#idleMs = idleMs;
     this.#onIdle = onIdle;
   }
@@ -27,7 +45,9 @@ export class AppendFile {
       if (offset !== file.length || bytes.length === 0) return file.length;
       try {
         await writeAll(file.handle, bytes, offset);
-        await file.handle.datasync();
+        // At once: the disk's journal writes both together.
+        await Promise.all([file.handle.datasync(), file.kept ? null : this.#folder.sync()]);
+        file.kept = true;
       } catch (error) {
         // What was written in part is no longer known to be durable: the runner sends it again.
         await file.handle.truncate(file.length).catch(() => {});
@@ -70,23 +90,35 @@ export class AppendFile {
     this.#timer.unref();
   }
 
-  /** What an earlier process left may not be on disk yet, though its length is about to be told. */
-  async #opened(): Promise<{ readonly handle: FileHandle; length: number }> {
-    if (this.#open) return this.#open;
-    await mkdir(path.dirname(this.#path), { recursive: true, mode: 0o700 });
-    const handle = await open(this.#path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-      const made = await open(this.#path, 'wx+', 0o600);
-      // A file is there after a power cut once its folders are on disk: the run's and the one above.
-      const folder = path.dirname(this.#path);
-      await syncFolder(folder);
-      await syncFolder(path.dirname(folder));
-      return made;
-    });
+  async #opened(): Promise<OpenFile> {
+    this.#open ??= (await this.#made()) ?? (await this.#found());
+    return this.#open;
+  }
+
+  /** Null where the file is there already. */
+  async #made(): Promise<OpenFile | null> {
+    await this.#folder.make();
+    const make = async (): Promise<OpenFile> => {
+      return { handle: await open(this.#path, 'wx+', 0o600), length: 0, kept: false };
+    };
     try {
-      await handle.datasync();
-      this.#open = { handle, length: (await handle.stat()).size };
-      return this.#open;
+      return await make().catch(async (error: unknown) => {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        await this.#folder.remake();
+        return await make();
+      });
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return null;
+      throw error;
+    }
+  }
+
+  /** What an earlier process left may not be on disk yet, though its length is about to be told. */
+  async #found(): Promise<OpenFile> {
+    const handle = await open(this.#path, 'r+');
+    try {
+      await Promise.all([handle.datasync(), this.#folder.sync()]);
+      return { handle, length: (await handle.stat()).size, kept: true };
     } catch (error) {
       await handle.close();
       throw error;
@@ -98,6 +130,10 @@ export class AppendFile {
     this.#open = null;
     await file?.handle.close();
   }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }
 
 /** What was made or renamed in a folder is on disk when the folder is. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AppendFile, syncFolder } from './append-file.ts';
+import { AppendFile, type FileFolder, syncFolder } from './append-file.ts';
 import type { ArtifactFiles } from './log-files.ts';
 import { isMissing, number } from './log-store.ts';
 
@@ -77,10 +77,22 @@ export class ArtifactStore implements ArtifactFiles {
   #file(name: string): AppendFile {
     const known = this.#files.get(name);
     if (known) return known;
-    const file: AppendFile = new AppendFile(name, this.#idleMs, () => this.#files.delete(name));
+    const file: AppendFile = new AppendFile(name, folderOfRun(path.dirname(name)), this.#idleMs, () =>
+      this.#files.delete(name),
+    );
     this.#files.set(name, file);
     return file;
   }
+}
+
+/** The attempt's folder; after a power cut it is there when that of the run is on disk too. */
+function folderOfRun(folder: string): FileFolder {
+  const make = async (): Promise<void> => void (await mkdir(folder, { recursive: true, mode: 0o700 }));
+  const above = path.dirname(folder);
+  const sync = async (): Promise<void> => {
+    await Promise.all([folder, above, path.dirname(above)].map(syncFolder));
+  };
+  return { make, remake: make, sync };
 }
 
 async function finish(

@@ -1,6 +1,6 @@
 /**
- * Logs on the server's disk: `<data>/logs/<run>/<attempt>.log`, in the records of shared/log-record.ts,
- * append only. The offset that a runner is told is durable: `fdatasync` has returned.
+ * Logs on the server's disk: `<data>/logs/<run / 1000>/<run>-<attempt>.log`, in the records of
+ * shared/log-record.ts, append only. The offset that a runner is told is durable: `fdatasync` has returned.
  */
 export interface LogFiles {
   /** Writes nothing where `offset` is not the file's length; resolves with the durable length. */

@@ -1,7 +1,11 @@
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppendFile } from './append-file.ts';
+import { KeptFolder } from './kept-folder.ts';
 import type { LogFiles } from './log-files.ts';
+
+/** Runs whose logs share a folder: making a file in one that is there costs the disk the least. */
+const RUNS_A_FOLDER = 1_000;
 
 /** Logs as files, opened when first written to and closed when idle. */
 export class LogStore implements LogFiles {
@@ -9,6 +13,8 @@ export class LogStore implements LogFiles {
   readonly #idleMs: number;
   readonly #files = new Map<string, AppendFile>();
   readonly #listeners = new Map<string, Set<() => void>>();
+  /** The one that new logs go to. */
+  #folder: KeptFolder | null = null;
 
   constructor(root: string, idleMs: number) {
     this.#root = root;
@@ -62,18 +68,29 @@ export class LogStore implements LogFiles {
   /** Waits for what is being written and closes all files. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([...this.#files.values()].map((file) => file.close()));
+    await this.#folder?.close();
   }
 
   #path(run: number, attempt: number): string {
-    return path.join(this.#root, number(run), `${number(attempt)}.log`);
+    const folder = String(Math.floor(Number(number(run)) / RUNS_A_FOLDER));
+    return path.join(this.#root, folder, `${run}-${number(attempt)}.log`);
   }
 
   #file(name: string): AppendFile {
     const known = this.#files.get(name);
     if (known) return known;
-    const file: AppendFile = new AppendFile(name, this.#idleMs, () => this.#files.delete(name));
+    const folder = this.#folderOf(path.dirname(name));
+    const file: AppendFile = new AppendFile(name, folder, this.#idleMs, () => this.#files.delete(name));
     this.#files.set(name, file);
     return file;
+  }
+
+  #folderOf(folder: string): KeptFolder {
+    if (this.#folder?.path === folder) return this.#folder;
+    const before = this.#folder;
+    this.#folder = new KeptFolder(folder);
+    void before?.close();
+    return this.#folder;
   }
 
   #grown(name: string): void {

@@ -17,10 +17,11 @@ export interface CoreRow {
   serial: string | null;
   account: string | null;
   cancel_why: string | null;
+  lease_until: number | null;
 }
 
 export const CORE =
-  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why';
+  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until';
 
 export function factsOf(row: CoreRow): RunFacts {
   return {

@@ -75,9 +75,26 @@ export class Writer {
 
   #commit(batch: readonly Pending[]): Done[] {
     this.#sql.run('begin immediate');
+    const [first] = batch;
+    if (first && batch.length === 1) return [this.#alone(first)];
     const done = batch.map(({ work }) => this.#attempt(work));
     this.#sql.run('commit');
     return done;
+  }
+
+  /** One write needs no savepoint: it is the transaction. */
+  #alone({ work }: Pending): Done {
+    const effects = new Effects();
+    let value: unknown;
+    try {
+      value = work(effects);
+    } catch (error) {
+      if (!this.#sql.db.inTransaction) throw error;
+      this.#sql.run('rollback');
+      return { error };
+    }
+    this.#sql.run('commit');
+    return { effects, value };
   }
 
   #attempt(work: (effects: Effects) => unknown): Done {

@@ -7,21 +7,29 @@ export interface FifoPair {
   readonly stdoutWrite: number;
   readonly stderrRead: number;
   readonly stderrWrite: number;
+  /**
+   * To be called once, when nobody uses them any more. `drained`: both were read to their end, so nobody
+   * holds them open and nothing is in them.
+   */
+  done(drained: boolean): void;
 }
 
-const BATCH = 64;
+/** Enough for as many slots as are usual; a busy runner uses the same ones again. */
+const BATCH = 16;
 
 /**
  * FIFOs for the output of steps, for the MAIN THREAD. Node's own pipes to a child are sockets, which
- * `> /dev/stderr` and `tee /dev/stdout` cannot open; a FIFO they can, through `/proc/self/fd`, also
- * after its name is gone. A batch is made by one `mkfifo`; every step gets fresh ones, whose names go
- * at once, so that what one step leaves running can never write into the log of the next.
+ * `> /dev/stderr` and `tee /dev/stdout` cannot open; a FIFO they can, through `/proc/self/fd`. A batch
+ * is made by one `mkfifo`. A FIFO is used again by another step once it was read to its end, which is
+ * when the last process has closed it; one that was not is never used again, so that what a step
+ * leaves running cannot write into the log of another.
  */
 export class FifoStock {
   readonly #dir: string;
   #made = 0;
   #ready: string[] = [];
   #refill: Promise<void> | null = null;
+  #closed = false;
 
   /** `dir` is this process's own and is removed by `close`. */
   constructor(dir: string) {
@@ -31,20 +39,41 @@ export class FifoStock {
   /** Opens two FIFOs. The descriptors are the taker's to close. */
   async take(): Promise<FifoPair> {
     while (this.#ready.length < 2) await this.#fill();
-    if (this.#ready.length < BATCH / 4) void this.#fill().catch(() => {});
-    const [stdoutRead, stdoutWrite] = openBoth(this.#ready.pop() ?? '');
+    const names = this.#ready.splice(-2);
+    const [stdout = '', stderr = ''] = names;
     try {
-      const [stderrRead, stderrWrite] = openBoth(this.#ready.pop() ?? '');
-      return { stdoutRead, stdoutWrite, stderrRead, stderrWrite };
+      const [stdoutRead, stdoutWrite] = openBoth(stdout);
+      try {
+        const [stderrRead, stderrWrite] = openBoth(stderr);
+        return { stdoutRead, stdoutWrite, stderrRead, stderrWrite, done: this.#done(names) };
+      } catch (error) {
+        closeSync(stdoutRead);
+        closeSync(stdoutWrite);
+        throw error;
+      }
     } catch (error) {
-      closeSync(stdoutRead);
-      closeSync(stdoutWrite);
+      this.#drop(names);
       throw error;
     }
   }
 
+  #done(names: readonly string[]): (drained: boolean) => void {
+    let open = true;
+    return (drained) => {
+      if (!open) return;
+      open = false;
+      if (drained && !this.#closed) this.#ready.push(...names);
+      else this.#drop(names);
+    };
+  }
+
+  #drop(names: readonly string[]): void {
+    for (const name of names) rmSync(name, { force: true });
+  }
+
   /** What is just being made is waited for. Idempotent. */
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#refill?.catch(() => {});
     rmSync(this.#dir, { recursive: true, force: true });
     this.#ready = [];
@@ -67,13 +96,11 @@ export class FifoStock {
   }
 }
 
-/** The read end first and without waiting for a writer; its name is removed once both are open. */
+/** The read end first and without waiting for a writer. */
 function openBoth(file: string): [number, number] {
   const read = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const write = openSync(file, constants.O_WRONLY);
-    rmSync(file, { force: true });
-    return [read, write];
+    return [read, openSync(file, constants.O_WRONLY)];
   } catch (error) {
     closeSync(read);
     throw error;

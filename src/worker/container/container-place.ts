@@ -9,10 +9,10 @@ import { formatBytes } from '../../shared/units.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { Stop } from '../port.ts';
 import type { Place, PlacedProcesses } from '../steps/place.ts';
-import { shellArguments } from '../steps/shell.ts';
+import { shellArguments, writeScript } from '../steps/shell.ts';
 import { stepEnvironment } from '../steps/step-env.ts';
 import { type Ended, notStarted, resultOfExit } from '../steps/step-result.ts';
-import type { RunContainer } from './container.ts';
+import { type RunContainer, scriptsFolder } from './container.ts';
 import { ContainerProcesses } from './container-processes.ts';
 import { exportsOf, STEP_WRAPPER } from './inside.ts';
 
@@ -32,7 +32,7 @@ export class ContainerPlace implements Place {
     this.#container = container;
   }
 
-  command(step: StepSpec, number: number, script: string): ReturnType<Place['command']> {
+  command(step: StepSpec, number: number): ReturnType<Place['command']> {
     const env = this.#environment(step);
     const fault = environmentFault(env);
     if (fault !== null) return { ok: false, why: fault };
@@ -40,8 +40,10 @@ export class ContainerPlace implements Place {
     if (inside !== INSIDE.workspace && !inside.startsWith(`${INSIDE.workspace}/`)) {
       return { ok: false, why: `working-directory ${step.workingDirectory} leaves the workspace` };
     }
+    const script = path.join(scriptsFolder(this.#task.paths), `${number}.sh`);
+    writeScript(script, step.run);
     chmodSync(script, 0o644); // whatever user the steps run as is to read it
-    const shell = shellArguments(step.shell, path.posix.join(INSIDE.steps, path.basename(script)));
+    const shell = shellArguments(step.shell, `${INSIDE.steps}/${number}.sh`);
     const { engine, name } = this.#container;
     const wrapped = ['/bin/sh', '-c', STEP_WRAPPER, 'vole', inside, ...shell];
     const input = this.#inputOf(number, exportsOf(env));

@@ -40,11 +40,9 @@ async function start(request: SpawnRequest, answer: (message: SpawnAnswer) => vo
  * O_NONBLOCK, which the step would inherit.
  */
 async function openOutput(request: SpawnRequest): Promise<{ stdoutFd: number; stderrFd: number } | null> {
-  const stdoutFd = await openWriteEnd(request.stdout);
-  if (stdoutFd === null) return null;
-  const stderrFd = await openWriteEnd(request.stderr);
-  if (stderrFd !== null) return { stdoutFd, stderrFd };
-  closeSync(stdoutFd);
+  const [stdoutFd, stderrFd] = await Promise.all([request.stdout, request.stderr].map(openWriteEnd));
+  if (typeof stdoutFd === 'number' && typeof stderrFd === 'number') return { stdoutFd, stderrFd };
+  for (const fd of [stdoutFd, stderrFd]) if (typeof fd === 'number') closeSync(fd);
   return null;
 }
 

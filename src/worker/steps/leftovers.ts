@@ -30,11 +30,16 @@ export class StepProcesses {
   #joining: NodeJS.Timeout | null = null;
   #joined = false;
 
-  constructor(pgid: number, cgroup: string | null, marker: string) {
+  /** `onJoin`: called before the first process is moved. */
+  constructor(pgid: number, cgroup: string | null, marker: string, onJoin: () => void) {
     this.#pgid = pgid;
     this.#cgroup = cgroup;
     this.#marker = marker;
-    if (cgroup) this.#joining = setTimeout(() => void this.#join(cgroup), JOIN_AFTER_MS);
+    if (!cgroup) return;
+    this.#joining = setTimeout(() => {
+      onJoin();
+      void this.#join(cgroup);
+    }, JOIN_AFTER_MS);
   }
 
   terminate(): void {

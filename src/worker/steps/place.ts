@@ -21,12 +21,8 @@ export interface PlacedProcesses {
 
 /** Where the steps of a run execute: on the host, or in its container. */
 export interface Place {
-  /** `why`: the step cannot be started. */
-  command(
-    step: StepSpec,
-    number: number,
-    script: string,
-  ): { ok: true; placed: PlacedCommand } | { ok: false; why: string };
+  /** Writes the step's script. `why`: it cannot be started. Throws where there is no room to write. */
+  command(step: StepSpec, number: number): { ok: true; placed: PlacedCommand } | { ok: false; why: string };
   processes(pgid: number): PlacedProcesses;
   /** What the step's end is called. */
   result(exit: StepExit, stop: Stop | null, lastError: string): Promise<Ended>;

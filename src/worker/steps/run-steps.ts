@@ -30,12 +30,25 @@ export async function runSteps(
   log: RunLog,
   place: Place,
 ): Promise<StepOutcome[]> {
-  const spawner = task.spawner === null ? null : new SpawnerClient(task.spawner);
+  const spawner = spawnerAt(task.spawner);
+  spawner?.use();
   try {
     return await inOrder(task, main, log, spawner, place);
   } finally {
-    spawner?.close();
+    spawner?.unuse();
   }
+}
+
+/** A thread keeps its connection from run to run. */
+let kept: { socket: string; client: SpawnerClient } | null = null;
+
+function spawnerAt(socket: string | null): SpawnerClient | null {
+  if (socket === null) return null;
+  if (kept?.socket !== socket || kept.client.closed) {
+    kept?.client.close();
+    kept = { socket, client: new SpawnerClient(socket) };
+  }
+  return kept.client;
 }
 
 async function inOrder(

@@ -12,7 +12,7 @@ type Waiting = {
 /** A step whose spawner ended can only be told to have been ended too: its group is killed next. */
 const LOST: StepExit = { exitCode: null, signal: 'SIGKILL' };
 
-/** One run's connection to the spawner. */
+/** A thread's connection to the spawner, for one run after the other. */
 export class SpawnerClient {
   readonly #socket: net.Socket;
   readonly #waiting = new Map<number, Waiting>();
@@ -39,6 +39,19 @@ export class SpawnerClient {
       this.#socket.write(`${JSON.stringify({ ...request, id })}\n`);
     });
     return answer?.ok ? { ...answer, exited: exit } : answer;
+  }
+
+  /** Keeps the thread from being idle until `unuse`. */
+  use(): void {
+    this.#socket.ref();
+  }
+
+  unuse(): void {
+    this.#socket.unref();
+  }
+
+  get closed(): boolean {
+    return this.#socket.destroyed;
   }
 
   /** The spawner ended while we needed it: of what it had started nothing is known any more. */

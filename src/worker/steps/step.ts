@@ -1,16 +1,15 @@
-import { closeSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
 import { wholeLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
 import { type Spawned, type StepCommand, spawnStep } from '../../shared/platform/step-process.ts';
 import { within } from '../../shared/within.ts';
-import type { WorkerTask } from '../../shared/worker-messages.ts';
+import type { StepStreams, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import type { MainThread, Stop, StreamFds } from '../port.ts';
-import { isRealFolder, makeAfresh, workspaceFault } from '../real-folder.ts';
+import type { MainThread, Stop } from '../port.ts';
+import { workspaceFault } from '../real-folder.ts';
 import type { Place, PlacedProcesses } from './place.ts';
 import type { SpawnerClient } from './spawner-client.ts';
 import { type Ended, notStarted } from './step-result.ts';
@@ -29,11 +28,8 @@ export async function runStep(
   number: number,
 ): Promise<StepOutcome> {
   const start = performance.now();
-  main.tell({ type: 'step-started', step: number, name: step.name });
   const ended = await attempt(task, main, log, spawner, place, step, number);
-  const outcome = { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
-  main.tell({ type: 'step-ended', step: number, outcome });
-  return outcome;
+  return { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
 }
 
 async function attempt(
@@ -49,7 +45,7 @@ async function attempt(
   if (fault !== null) return notStarted('spawn', fault);
   let placed: ReturnType<Place['command']>;
   try {
-    placed = place.command(step, number, writeScript(task.paths.tree, number, step.run));
+    placed = place.command(step, number);
   } catch (error) {
     return notStarted(
       (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
@@ -85,9 +81,10 @@ async function attempt(
   if (stopper.stopping) await processes.groupEnded(stopper.killed);
   for (const line of await processes.endLeftovers()) log.say(number, line);
   await within(closed, DRAIN_MS);
+  const drained = outputs.every((output) => output.isClosed);
   for (const output of outputs) output.destroy();
   const stop = stopper.end();
-  main.tell({ type: 'process-gone', pgid: spawned.pgid });
+  main.tell({ type: 'process-gone', pgid: spawned.pgid, drained });
   if (spawner?.ended && !stop)
     return notStarted('host', 'the process that starts the steps ended; this step was killed');
   return await place.result(exit, stop, outputs[1].lastLine);
@@ -97,7 +94,7 @@ async function attempt(
 async function start(
   spawner: SpawnerClient | null,
   command: Omit<StepCommand, 'stdoutFd' | 'stderrFd'>,
-  fds: StreamFds,
+  fds: StepStreams,
 ): Promise<Spawned> {
   const spawned = await spawner?.spawn({
     ...command,
@@ -108,16 +105,6 @@ async function start(
   closeSync(fds.stdoutWrite);
   closeSync(fds.stderrWrite);
   return spawned;
-}
-
-function writeScript(tree: string, number: number, script: string): string {
-  const folder = path.join(tree, 'steps');
-  // Made with the first step; the steps before another may have changed it.
-  if (!isRealFolder(folder)) makeAfresh(folder);
-  const file = path.join(folder, `${number}.sh`);
-  rmSync(file, { force: true, recursive: true });
-  writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
-  return file;
 }
 
 /** One end of a step's output, read through a descriptor that the main thread opened. */
@@ -143,6 +130,11 @@ class Output {
         resolve();
       });
     });
+  }
+
+  /** By itself: its last writer has gone, and everything was read. */
+  get isClosed(): boolean {
+    return this.#ended;
   }
 
   get lastLine(): string {
