@@ -18,6 +18,10 @@ export interface ContainerSpec {
   readonly aliases?: readonly string[];
   /** Program in place of the image's entry point, and its arguments; null runs what the image says. */
   readonly command: readonly [string, ...string[]] | null;
+  /** For the image's own entry point, where `command` is null; left out, the image's own too. */
+  readonly arguments?: readonly string[];
+  /** A file that whoever makes it can read, of lines `NAME=VALUE`; see `serviceFaults` for what it cannot say. */
+  readonly envFile?: string;
 }
 
 /** What is known of a container's main process. */
@@ -34,6 +38,9 @@ export interface ContainerState {
   readonly pid: number;
 }
 
+/** What a service says is kept for when it fails, and bounded, whatever the engine's own default is. */
+const KEPT_LOG = ['--log-driver', 'json-file', '--log-opt', 'max-size=4m'];
+
 /** The command line that makes and starts a container, never pulling its image. */
 export function runArguments(spec: ContainerSpec): string[] {
   const { limits, command } = spec;
@@ -47,7 +54,8 @@ export function runArguments(spec: ContainerSpec): string[] {
     spec.name,
     ...labelArguments(spec.labels),
     // Nobody reads what the main process of a job's container says; a step's output does not go there.
-    ...(command === null ? [] : ['--log-driver', 'none', '--entrypoint', program ?? '']),
+    ...(command === null ? KEPT_LOG : ['--log-driver', 'none', '--entrypoint', program ?? '']),
+    ...(spec.envFile === undefined ? [] : ['--env-file', spec.envFile]),
     ...(limits.memoryBytes === null
       ? []
       : // The same for both: no swap beside it, so that the limit is the limit.
@@ -59,7 +67,7 @@ export function runArguments(spec: ContainerSpec): string[] {
     ...(spec.aliases ?? []).flatMap((alias) => ['--network-alias', alias]),
     ...spec.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     spec.image,
-    ...rest,
+    ...(command === null ? (spec.arguments ?? []) : rest),
   ];
 }
 

@@ -272,6 +272,13 @@ export const SETTINGS = {
     commands: ['runner', 'run'],
     doc: 'When an image is pulled: where this host does not have it, before every job, or never.',
   },
+  'service-timeout': {
+    kind: duration(1_000, 3_600_000),
+    default: '120s',
+    commands: ['runner', 'run'],
+    value: 'TIME',
+    doc: 'How long a service of a job may take to be ready before the job fails.',
+  },
   'job-env': {
     kind: { type: 'list', separator: ',' },
     default: '',
