@@ -75,6 +75,8 @@ export class ContainerPlace implements Place {
     if (!state.ok) return notStarted('engine', `the container engine went away: ${state.failure.why}`);
     if (state.value === null) return notStarted('engine', 'the container was removed');
     if (state.value.running) {
+      const fault = exit.exitCode === 126 ? startFault(lastError) : null;
+      if (fault !== null) return notStarted('spawn', fault);
       if (!this.#processes?.outlivedClient) return resultOfExit(exit, stop, lastError);
       return notStarted(
         'engine',
@@ -121,4 +123,11 @@ export class ContainerPlace implements Place {
     for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
     return { path: `/proc/${process.pid}/fd/${fd}`, release: () => closeSync(fd) };
   }
+}
+
+/** Why the wrapper could not become the step; null where it did. */
+function startFault(lastError: string): string | null {
+  if (/argument list too long/i.test(lastError)) return 'the environment is too large for the kernel';
+  const folder = new RegExp(`^vole: ${INSIDE.workspace}/(.*) is not there$`).exec(lastError)?.[1];
+  return folder === undefined ? null : `working-directory ${folder} is not there`;
 }

@@ -22,7 +22,8 @@ export const MAIN_PROCESS = ['/bin/sh', '-c', `while :; do ${IDLE_COMMAND} & wai
 export const STEP_WRAPPER = [
   'case ${HOME:-/} in /) export HOME=/tmp ;; esac',
   'eval "$(cat)"',
-  'cd -- "$1" || exit 126',
+  // Said by hand, since the words of shells differ.
+  'cd -- "$1" 2>/dev/null || { echo "vole: $1 is not there" >&2; exit 126; }',
   'shift',
   'exec "$@" </dev/null',
 ].join('\n');
