@@ -3,8 +3,8 @@ import { serviceFacts } from '../../shared/engine/service-facts.ts';
 import { listeningPorts, listeningPortsIn } from '../../shared/platform/listening-ports.ts';
 import type { Service } from './service.ts';
 
-/** `not`: what is still missing, for people; `never`: and it will not come. */
-export type Readiness = 'ready' | { readonly not: string; readonly never?: true };
+/** `not`: what is still missing, for people; `never`: and it will not come; `cut`: there was no time to tell. */
+export type Readiness = 'ready' | { readonly not: string; readonly never?: true; readonly cut?: true };
 
 /** Between two looks; what costs a program in the container is done less often. */
 const LOOK_MS = 50;
@@ -25,13 +25,15 @@ export async function whenReady(
   signal: AbortSignal,
 ): Promise<string | null> {
   for (const wait of waitsOf(service)) {
-    for (;;) {
+    for (let before: string | null = null; ; ) {
       if (signal.aborted) return null;
       const found = await wait.look(Math.max(1, deadline - performance.now()), signal);
       if (found === 'ready') break;
       if (signal.aborted) return null;
       if (!(await service.runs())) return `it has ended: ${service.ended}`;
-      if (found.never || performance.now() >= deadline) return found.not;
+      const missing = found.cut && before !== null ? before : found.not;
+      if (found.never || performance.now() >= deadline) return missing;
+      before = missing;
       await delay(Math.min(wait.everyMs, Math.max(1, deadline - performance.now())));
     }
   }
@@ -87,13 +89,14 @@ function checkWait({ engine, container }: Service, script: string): Wait {
     everyMs: ASK_MS,
     look: async (timeoutMs, signal) => {
       const done = await engine.callRaw(args, { timeoutMs, signal, input: script });
+      // The client ends with 0 when it is told to end.
+      if (done.timedOut || done.aborted) return { not: 'its health check did not end', cut: true };
       if (done.ok) return 'ready';
       const said = `${done.stdout}\n${done.stderr}`.trim();
       if (done.exitCode !== null && done.exitCode >= 126 && NO_SHELL.test(said)) {
         return { not: 'its image has no /bin/sh to run the health check', never: true };
       }
-      const how = done.timedOut ? 'did not end' : `ended with exit code ${done.exitCode ?? '?'}`;
-      return { not: `its health check ${how}${lastOf(said)}` };
+      return { not: `its health check ended with exit code ${done.exitCode ?? '?'}${lastOf(said)}` };
     },
   };
 }
