@@ -31,7 +31,7 @@ export async function whenReady(
       if (found === 'ready') break;
       if (signal.aborted) return null;
       if (!(await service.runs())) return `it has ended: ${service.ended}`;
-      const missing = found.cut && before !== null ? before : found.not;
+      const missing: string = found.cut && before !== null ? before : found.not;
       if (found.never || performance.now() >= deadline) return missing;
       before = missing;
       await delay(Math.min(wait.everyMs, Math.max(1, deadline - performance.now())));
@@ -77,10 +77,10 @@ async function portsOf(service: Service, timeoutMs: number): Promise<Set<number>
   if (seen) return seen;
   const { engine, container } = service;
   const args = ['exec', container, 'cat', '/proc/net/tcp', '/proc/net/tcp6'];
-  const { ok, stdout, exitCode } = await engine.callRaw(args, { timeoutMs });
+  const { stdout, exitCode } = await engine.callRaw(args, { timeoutMs });
+  if (exitCode === 126 || exitCode === 127) return null;
   // Without IPv6 the second is missing, and the first was printed.
-  if (ok || stdout !== '') return listeningPortsIn(stdout);
-  return exitCode === 126 || exitCode === 127 ? null : new Set();
+  return listeningPortsIn(stdout);
 }
 
 function checkWait({ engine, container }: Service, script: string): Wait {
