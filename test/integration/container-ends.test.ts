@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { processesWithEnv, signalProcess } from '../../src/shared/platform/processes.ts';
+import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { ContainerRig } from '../support/container-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
 import { until } from '../support/until.ts';

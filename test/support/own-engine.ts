@@ -68,7 +68,9 @@ export class OwnEngine {
     const left = await this.engine.call(['ps', '--all', '--quiet']);
     if (left.ok && left.value) await this.engine.call(['rm', '--force', ...left.value.split('\n')]);
     await this.end('SIGTERM');
-    for (const mount of execFileSync('cat', ['/proc/mounts'], { encoding: 'utf8' }).split('\n').reverse()) {
+    for (const mount of execFileSync('cat', ['/proc/mounts'], { encoding: 'utf8' })
+      .split('\n')
+      .toReversed()) {
       const place = mount.split(' ')[1] ?? '';
       if (place.startsWith(this.#root)) execFileSync('umount', ['--lazy', place]);
     }
