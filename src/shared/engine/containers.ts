@@ -54,7 +54,10 @@ export function runArguments(spec: ContainerSpec): string[] {
     spec.name,
     ...labelArguments(spec.labels),
     // Nobody reads what the main process of a job's container says; a step's output does not go there.
-    ...(command === null ? KEPT_LOG : ['--log-driver', 'none', '--entrypoint', program ?? '']),
+    // It is told nothing either: an engine that is being stopped need not wait for it.
+    ...(command === null
+      ? KEPT_LOG
+      : ['--log-driver', 'none', '--stop-signal', 'KILL', '--entrypoint', program ?? '']),
     ...(spec.envFile === undefined ? [] : ['--env-file', spec.envFile]),
     ...(limits.memoryBytes === null
       ? []
