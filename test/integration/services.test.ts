@@ -124,17 +124,13 @@ test('its environment is exact, and stands on no command line', async () => {
     services: [service('db', { env, command: sh(answering(1, print.join(';'))), readyPorts: [1] })],
     steps: [ask('db', 1)],
   });
-  let over = false;
-  const ended = run.ended.finally(() => {
-    over = true;
-  });
+  const over = run.ended.then(() => true);
   // Those of the engine's clients, and of whatever else runs here meanwhile.
   const seen = new Set<string>();
-  while (!over) {
+  do {
     for (const line of commandLines()) seen.add(line);
-    await delay(5);
-  }
-  expect((await ended).outcome).toMatchObject({ result: 'passed' });
+  } while (!(await Promise.race([over, delay(5, false)])));
+  expect((await run.ended).outcome).toMatchObject({ result: 'passed' });
   expect(run.lines('o').join('\n')).toBe(`${Object.values(env).join('|')}|`);
   const clients = [...seen].filter((line) => line.includes(`${run.container}.db`));
   expect(clients.length).toBeGreaterThan(0);

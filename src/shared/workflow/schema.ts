@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isImageName } from '../image-name.ts';
-import { isServiceName, MOST_SERVICES, SERVICE_NAME_WORDS } from '../service-rules.ts';
+import { isServiceName, MOST_SERVICES, SERVICE_NAME, SERVICE_NAME_WORDS } from '../service-rules.ts';
 import { parseBytes } from '../units.ts';
 
 /**
@@ -146,7 +146,12 @@ const COMMON_KEYS = {
     .optional()
     .describe('Image of the container that the job runs in; by default the job runs on the host.'),
   services: z
-    .record(text.refine(isServiceName, { error: SERVICE_NAME_WORDS }), strict(SERVICE_KEYS))
+    .record(
+      text
+        .regex(SERVICE_NAME, { error: SERVICE_NAME_WORDS })
+        .refine(isServiceName, { error: SERVICE_NAME_WORDS }),
+      strict(SERVICE_KEYS),
+    )
     .refine((services) => Object.keys(services).length <= MOST_SERVICES, {
       error: `expected at most ${MOST_SERVICES} services`,
     })
