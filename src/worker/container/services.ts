@@ -72,6 +72,8 @@ export class Services {
       if (failure) this.giveUp(failure);
     };
     await Promise.all(this.#services.map(ready));
+    // While the slowest was waited for, another may have gone.
+    if (!signal.aborted) for (const line of await this.ended()) this.giveUp({ reason: 'service', why: line });
     if (!signal.aborted) this.#watch();
     return this.#failure;
   }
