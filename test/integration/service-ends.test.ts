@@ -93,6 +93,18 @@ describe('a service that never is ready fails the job in its bound', () => {
     expect(run.lines('v', 0)).toContain('db: no such option');
   });
 
+  test('where it has ended while another was waited for', async () => {
+    const run = await rig.run({
+      services: [
+        service('db', { command: sh('sleep 1; exit 7') }),
+        service('slow', { command: sh(`sleep 3; ${answering(1, 'echo')}`), readyPorts: [1] }),
+      ],
+      steps: ['echo never'],
+    });
+    expect(run.outcome).toMatchObject({ reason: 'service', detail: 'service db had ended: exit code 7' });
+    expect(run.lines('o')).toEqual([]);
+  });
+
   test('at once where its program is not there', async () => {
     const run = await rig.run({ services: [service('db', { command: ['/nope'] })], steps: ['true'] });
     expect(run.outcome).toMatchObject({
