@@ -53,6 +53,7 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
       env: {},
       steps: [
         {

@@ -1,5 +1,8 @@
 import path from 'node:path';
 import { type NamespaceKey, savedCheckoutName } from '../../shared/dir-layout.ts';
+import type { JobContainer } from '../../shared/engine/job-container.ts';
+import { engineName, labelsOf } from '../../shared/engine/owned.ts';
+import type { EngineFacts } from '../../shared/engine/types.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { OwnerIdentity } from '../../shared/owner-record.ts';
 import { closeDescriptors } from '../../shared/platform/descriptors.ts';
@@ -9,6 +12,7 @@ import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
 import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import type { HelperImages } from '../engine/helper-images.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
 import type { JobRoom } from './run-in-flight.ts';
@@ -21,8 +25,12 @@ export interface RoomParts {
   readonly saved: SavedCheckouts;
   /** Id of the server whose run numbers these are. */
   readonly server: string;
-  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello'> & { endpoint: { account: string } };
+  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello' | 'container'> & {
+    endpoint: { account: string };
+  };
   readonly cgroups: JobCgroups;
+  readonly engine: EngineFacts | null;
+  readonly images: HelperImages;
 }
 
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
@@ -31,7 +39,8 @@ export function roomMaker(parts: RoomParts) {
     const { dir, trash, namespaces, saved, options } = parts;
     const key: NamespaceKey = { repository: spec.repository, trust: spec.trust, image: spec.image ?? 'host' };
     const namespace = await namespaces.hold(key, signal);
-    const cgroup = parts.cgroups.take();
+    // The engine makes a container's own.
+    const cgroup = spec.image === null ? parts.cgroups.take() : null;
     let tree: JobTree | null = null;
     try {
       const identity = identityOf(parts, spec, namespace.name, cgroup);
@@ -45,6 +54,7 @@ export function roomMaker(parts: RoomParts) {
         marker: identity.marker,
         cgroup,
         owner: tree.owner,
+        container: containerOf(parts, spec, identity),
         paths: {
           tree: tree.path,
           src: path.join(tree.path, 'src'),
@@ -74,6 +84,22 @@ export function roomMaker(parts: RoomParts) {
       namespace.release({ remove: options.noCache });
       throw error;
     }
+  };
+}
+
+function containerOf(
+  { engine, options, images }: RoomParts,
+  { image, trust }: JobSpec,
+  identity: OwnerIdentity,
+): JobContainer | null {
+  if (image === null || engine === null) return null;
+  images.used(image, trust, Date.now());
+  return {
+    engine,
+    name: engineName(identity),
+    labels: labelsOf(identity),
+    image,
+    settings: options.container,
   };
 }
 

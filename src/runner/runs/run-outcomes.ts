@@ -1,6 +1,8 @@
 import { oneLine } from '../../shared/errors.ts';
+import { isImageName } from '../../shared/image-name.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Reason, RunOutcome } from '../../shared/outcome.ts';
+import { serviceFaults } from '../../shared/service-faults.ts';
 import type { TaskEnd } from '../pool/pool.ts';
 
 export type StopReason = 'cancelled' | 'timeout' | 'interrupted';
@@ -25,11 +27,23 @@ function outcome(
 }
 
 /** What ends this run alone, before anything of it is executed; null where it may run here. */
-export function notAllowed(spec: JobSpec, hostJobs: 'never' | 'trusted' | 'always'): RunOutcome | null {
-  if (spec.image !== null) {
-    return outcome('refused', 'not-allowed', `image ${spec.image}: jobs in containers are not built yet`);
+export function notAllowed(
+  spec: Pick<JobSpec, 'image' | 'services' | 'trust'>,
+  hostJobs: 'never' | 'trusted' | 'always',
+  hasEngine: boolean,
+): RunOutcome | null {
+  const { image, trust } = spec;
+  const [service] = serviceFaults(spec);
+  if (service) return outcome('refused', 'not-allowed', service.why);
+  if (image !== null) {
+    const fault = !isImageName(image)
+      ? `image ${JSON.stringify(image.slice(0, 100))} is no image's name`
+      : hasEngine
+        ? null
+        : `image ${image}: this runner has no container engine (--engine)`;
+    return fault === null ? null : outcome('refused', 'not-allowed', fault);
   }
-  if (hostJobs === 'always' || (hostJobs === 'trusted' && spec.trust === 'trusted')) return null;
+  if (hostJobs === 'always' || (hostJobs === 'trusted' && trust === 'trusted')) return null;
   const why =
     hostJobs === 'never'
       ? 'this runner takes no jobs on the host (--host-jobs never): give the job an image'

@@ -1,3 +1,5 @@
+import { isImageName } from '../image-name.ts';
+import { serviceFaults } from '../service-faults.ts';
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
@@ -108,6 +110,13 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
         findings.push({ path: [...path, ...at], what: 'key', message });
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
+      const { image } = run.spec;
+      if (image !== null && !isImageName(image)) {
+        add(['image'], `\`image\` is \`${image}\`, which is no image's name, ${because}`);
+      }
+      for (const { name, why } of serviceFaults(run.spec)) {
+        add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
+      }
       for (const [index, step] of run.spec.steps.entries()) {
         if (step.run === '') add(['steps', index, 'run'], `\`run\` is empty ${because}`);
         if (step.workingDirectory.startsWith('/') || step.workingDirectory.split('/').includes('..')) {
