@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { VoleError } from '../shared/errors.ts';
+import { isImageName } from '../shared/image-name.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
@@ -82,7 +83,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
   const images = new HelperImages();
   for (const { image, trust, lastUsed } of namespaces.records.all()) {
-    if (image !== 'host') images.used(image, trust, lastUsed);
+    if (isImageName(image) && image !== 'host') images.used(image, trust, lastUsed);
   }
   if (engine && process.getuid?.() !== 0) {
     trash.helpedBy(rootHelper(engine, images, { directory: dir.id, process: options.hello.process }));

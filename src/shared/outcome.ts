@@ -24,6 +24,7 @@ export function isFinal(state: RunState): state is FinalState {
  *
  * - `exit`: the process ended with a non-zero code; `signal`: a signal ended it
  * - `command-not-found` / `not-executable`: the shell's 127 and 126 where the shell itself said so
+ * - `image`: it could not be pulled or built
  * - `checkout`, `artifact`, `spawn`: that part failed; `disk-full`: ENOSPC while doing it
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
@@ -47,6 +48,7 @@ export const REASONS = [
   'bad-job',
   'worker-died',
   'engine',
+  'image',
   'host',
   'lost',
 ] as const;

@@ -1,4 +1,4 @@
-import type { JobContainer } from '../shared/engine/job-container.ts';
+import { imageWords, type JobContainer } from '../shared/engine/job-container.ts';
 import { wholeLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
@@ -85,7 +85,7 @@ async function inContainer(
 ): Promise<Done> {
   const { RunContainer } = await import('./container/container.ts');
   const { ContainerPlace } = await import('./container/container-place.ts');
-  log.say(0, `container of image ${job.image}`);
+  log.say(0, `container of ${imageWords(job.image)}`);
   const started = await RunContainer.start(task, job, main, log);
   if (!started.ok) return { failure: started.failure, steps: [] };
   const { container } = started;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { ContainerSettings, JobContainer } from '../../src/shared/engine/job-container.ts';
+import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import type { WorkerTask } from '../../src/shared/worker-messages.ts';
 import type { TestEngine } from './engine-rig.ts';
 import { type RigEnd, type RigRun, type RigSpec, WorkerRig } from './worker-rig.ts';
@@ -32,13 +33,15 @@ export class ContainerRig {
       engine: engine.facts,
       name: `vole-test-${randomBytes(6).toString('hex')}`,
       labels: { [label]: value },
-      image: image ?? engine.image,
+      image: spec.imageFile ? { file: spec.imageFile } : { name: image ?? engine.image },
       settings: {
         limits: { memoryBytes: null, cpus: null, pids: null, ...limits },
         user: null,
         pull: 'never',
         ...settings,
       },
+      imageRecords: path.join(this.rig.dir, 'images'),
+      imageLabels: { [IMAGE_LABEL.directory]: path.basename(this.rig.dir).toLowerCase() },
     };
     const run = this.rig.start(spec, { container, ...task });
     return Object.assign(run, { container: container.name });

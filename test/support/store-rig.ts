@@ -53,6 +53,8 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

@@ -155,6 +155,8 @@ function newRun(name: string, command: string): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

@@ -58,6 +58,8 @@ function jobOf(id: string, job: RawCommand): WorkflowJob {
     timeoutMs: Math.round(job['timeout-minutes'] * 60_000),
     checkout: wanted || null,
     image: job.image ?? null,
+    imageFile: job['image-file'] ?? null,
+    imagePull: job['image-pull'] ?? null,
     env: job.env ?? {},
     steps: job.steps.map(stepOf),
     artifacts: job.artifacts,

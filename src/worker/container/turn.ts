@@ -1,0 +1,89 @@
+import { ImageFile, type ImageSubject } from '../../shared/engine/image-record.ts';
+import type { PartFailure } from '../part-failure.ts';
+import type { ImageParts } from './image.ts';
+
+/** `shared`: those who have waited for it get the same, since it would be no other for them. */
+export type Work =
+  | { ok: true; image: string }
+  | { ok: false; failure: PartFailure; output: string; shared: boolean };
+
+export type Provided = { ok: true; image: string } | { ok: false; failure: PartFailure };
+
+export interface Turn {
+  readonly guard: string;
+  readonly subject: ImageSubject;
+  /** `build` or `pull`, and of what. */
+  readonly what: 'build' | 'pull';
+  readonly of: string;
+  /** Under the guard: whether there is nothing to do any more, and the image then. */
+  ready(file: ImageFile): Promise<string | null>;
+  work(turn: string): Promise<Work>;
+}
+
+const LOOK_MS = 50;
+
+/**
+ * Work that is done once at a time over all threads and processes of the directory: one does it, and
+ * those who have waited meanwhile take what came of it, be it a failure. Who comes later begins anew.
+ */
+export async function inTurn(parts: ImageParts, name: string, turn: Turn): Promise<Provided> {
+  const { main, log, task, job } = parts;
+  const { run } = task.spec;
+  const file = new ImageFile(job.imageRecords, name);
+  const before = file.last?.turn;
+  const asked = main.guard(turn.guard, 'exclusive');
+  const waiting = sayWhomFor(file, (other) =>
+    log.say(0, `waiting for run ${other}'s ${turn.what} of ${turn.of}`),
+  );
+  const mine = await asked;
+  clearInterval(waiting);
+  if (!mine.ok) return { ok: false, failure: { reason: 'host', why: mine.why } };
+  try {
+    const last = file.last;
+    if (last && last.turn !== before) return taken(parts, turn, last);
+    const image = await turn.ready(file);
+    if (image !== null) return { ok: true, image };
+    const id = file.begin(run);
+    const done = await turn.work(id);
+    if (done.ok) {
+      file.ended({ subject: turn.subject, turn: id, run, image: done.image, failure: null });
+      return done;
+    }
+    if (done.shared && !main.stopped) {
+      const failure = { why: done.failure.why, output: done.output };
+      file.ended({ subject: turn.subject, turn: id, run, image: null, failure });
+    } else file.left();
+    return { ok: false, failure: done.failure };
+  } finally {
+    mine.done();
+  }
+}
+
+function taken(
+  { log }: ImageParts,
+  { what, of }: Turn,
+  {
+    run,
+    image,
+    failure,
+  }: { run: number; image: string | null; failure: { why: string; output: string } | null },
+): Provided {
+  if (image !== null) return { ok: true, image };
+  const why = failure?.why ?? `run ${run}'s ${what} of ${of} failed`;
+  log.say(0, `run ${run}'s ${what} of ${of} failed, with this at its end:`);
+  const lines = log.stream(0, 'e');
+  lines.push(Buffer.from(failure?.output ?? ''));
+  lines.end();
+  return { ok: false, failure: { reason: 'image', why } };
+}
+
+/** Not at once: where nobody has the guard, what the file says is of one that has died. */
+function sayWhomFor(file: ImageFile, say: (run: number) => void): NodeJS.Timeout {
+  let said = '';
+  return setInterval(() => {
+    const { now } = file;
+    if (!now || now.turn === said) return;
+    said = now.turn;
+    say(now.run);
+  }, LOOK_MS);
+}
