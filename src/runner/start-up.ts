@@ -13,6 +13,7 @@ import { FileThread } from './dir/file-thread.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
+import { BuiltImages } from './engine/built-images.ts';
 import { chooseEngine } from './engine/choose-engine.ts';
 import { HelperImages } from './engine/helper-images.ts';
 import { rootHelper } from './engine/root-helper.ts';
@@ -82,6 +83,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   step('engine');
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
   const images = new HelperImages();
+  const built = new BuiltImages(dir, engine, options.imageKeep, images, warn);
   for (const { image, trust, lastUsed } of namespaces.records.all()) {
     if (isImageName(image) && image !== 'host') images.used(image, trust, lastUsed);
   }
@@ -90,7 +92,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   }
   step('sweep');
   const swept = await sweep(dir, trash, options.hello.process, { facts: engine, env: options.engineEnv });
-  for (const line of swept.lines) log.info({}, line);
+  for (const line of [...swept.lines, ...(await built.sweep())]) log.info({}, line);
+  built.trimSoon();
   step('saved checkouts');
   log.debug(saved.tidy(), 'tidied the saved checkouts');
   if (options.noCache) {
@@ -104,6 +107,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     server = await probe(options, engine?.name ?? 'none', swept.dead, signal);
   } finally {
     if (server === null) {
+      await built.close();
       alive.release();
       await files.close();
     }
@@ -128,7 +132,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -144,6 +148,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       ticker.stop();
       await pool.close();
       await afterwards.close();
+      await built.close();
       await spawner.close();
       await fifos.close();
       cgroups.close();

@@ -93,6 +93,11 @@ export function imageName(key: ImageKey): string {
   return nameOf(key.repository, ['image', key.engine, key.repository, key.trust, key.file, key.tree]);
 }
 
+/** Of the caches that a build's own steps keep from one build to the next. */
+export function buildCacheScope(repository: string, trust: Trust): string {
+  return nameOf(repository, ['build-cache', repository, trust]);
+}
+
 /** Of what is known of pulls of an image, which is the same one for every repository. */
 export function pullName(engine: string, image: string): string {
   return nameOf(image, ['pull', engine, image]);

@@ -22,8 +22,12 @@ const HOST = /^(localhost|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+(?=:))(:\
 /** Podman takes these in front of a colon for where an image is, not for its name. */
 const PODMAN_STORES = /^(containers-storage|docker-daemon|docker-archive|oci-archive|oci|dir|sif|ostree)$/;
 
-/** In the name of every image that vole has built. */
-export const BUILT_HERE = 'vole-built';
+const BUILT_HERE = 'vole-built';
+
+/** The tag of an image that vole has built, so that no pruning of nameless images takes it. Nothing is found by it. */
+export function builtTag(name: string, directory: string): string {
+  return `localhost/${BUILT_HERE}/${name}:${directory}`;
+}
 
 /**
  * Whether the name may lead to an image that vole has built, which is for one repository and one trust

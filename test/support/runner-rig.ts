@@ -80,6 +80,7 @@ export class RunnerRig {
       engine: 'none',
       engineEnv: { PATH: process.env['PATH'] ?? '' },
       container: { limits: { memoryBytes: null, cpus: null, pids: null }, user: null, pull: 'missing' },
+      imageKeep: 20,
       hostJobs: 'always',
       cpus: 8,
       memoryBytes: 8e9,

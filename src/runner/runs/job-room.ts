@@ -11,6 +11,7 @@ import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
 import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import type { BuiltImages } from '../engine/built-images.ts';
 import type { HelperImages } from '../engine/helper-images.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
@@ -30,6 +31,7 @@ export interface RoomParts {
   readonly cgroups: JobCgroups;
   readonly engine: EngineFacts | null;
   readonly images: HelperImages;
+  readonly built: Pick<BuiltImages, 'trimSoon'>;
 }
 
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
@@ -71,6 +73,7 @@ export function roomMaker(parts: RoomParts) {
         releaseCache: ({ joined }) => {
           parts.cgroups.give(cgroup, joined);
           namespace.release({ remove: options.noCache });
+          if (spec.imageFile !== null) parts.built.trimSoon();
         },
         dispose: () => {
           spool.close();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { TRUSTS } from '../job-spec.ts';
@@ -70,9 +70,27 @@ export class ImageFile {
     rmSync(this.#now, { force: true });
   }
 
+  /** The image is being used now. */
+  used(): void {
+    const now = new Date();
+    utimesSync(this.#record, now, now);
+  }
+
+  /** When it was written or the image used last, in epoch ms. */
+  get usedAt(): number {
+    return statSync(this.#record, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+
   remove(): void {
     rmSync(this.#record, { force: true });
   }
+}
+
+/** Names of all that are in the folder. */
+export function imageFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => name.slice(0, -'.json'.length));
 }
 
 function readJson<T extends z.ZodType>(file: string, schema: T): z.output<T> | null {

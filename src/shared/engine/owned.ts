@@ -51,12 +51,13 @@ export function labelArguments(labels: Readonly<Record<string, string>>): string
 
 /**
  * Labels of images, of names of their own: a container has its image's labels beside those that it is
- * given, and would else be taken for the builder's. Few, since some builders take a step for each.
+ * given, and would else be taken for the builder's. Few, since some builders take a step for each; and
+ * the key sorts first, so that what such a builder leaves half-labelled has it before the directory.
  */
 export const IMAGE_LABEL = {
-  directory: 'vole.image.directory',
   /** See `imageName`; given by the worker, who knows it. */
-  key: 'vole.image.key',
+  key: 'vole.image',
+  directory: 'vole.image.directory',
   /** For people: who has built it, and for whom. */
   origin: 'vole.image.origin',
 } as const;

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { guardName, type ImageKey, imageName } from '../../shared/dir-layout.ts';
+import { buildCacheScope, guardName, type ImageKey, imageName } from '../../shared/dir-layout.ts';
 import { ImageFile } from '../../shared/engine/image-record.ts';
 import type { ContainerLimits } from '../../shared/engine/job-container.ts';
 import { IMAGE_LABEL, labelArguments } from '../../shared/engine/owned.ts';
 import { wholeLine } from '../../shared/errors.ts';
-import { BUILT_HERE } from '../../shared/image-name.ts';
+import { builtTag } from '../../shared/image-name.ts';
 import { type Git, gitOf } from '../checkout/git.ts';
 import { type BuildContext, findContext, readDockerfile, writeContext } from './build-context.ts';
 import { ClientOutput, clientOptions } from './client-output.ts';
-import { baseFault } from './dockerfile.ts';
-import { type ImageParts, type ImageSource, imageFailure } from './image.ts';
-import { inTurn, type Provided, type Work } from './turn.ts';
+import { baseFault, mountsCaches } from './dockerfile.ts';
+import { type ImageParts, type ImageSource, imageFailure, type Provided } from './image-source.ts';
+import { inTurn, type Work } from './turn.ts';
 
 /** What stands on the command line of a build. */
 export interface BuildFacts {
@@ -21,8 +21,8 @@ export interface BuildFacts {
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: ContainerLimits;
-  /** Of the caches that a file may mount in its steps. */
-  readonly cacheScope: string;
+  /** Where the file mounts caches in its steps: what tells them from another repository's. */
+  readonly cacheScope: string | null;
   readonly pull: boolean;
 }
 
@@ -43,6 +43,7 @@ export function buildArguments(facts: BuildFacts): string[] {
     facts.tag,
     ...labelArguments(facts.labels),
     ...(facts.pull ? ['--pull'] : []),
+    ...(facts.cacheScope === null ? [] : ['--build-arg', `BUILDKIT_CACHE_MOUNT_NS=${facts.cacheScope}`]),
     ...(memoryBytes === null ? [] : ['--memory', String(memoryBytes), '--memory-swap', String(memoryBytes)]),
     ...(cpus === null
       ? []
@@ -77,8 +78,10 @@ export class BuiltImage implements ImageSource {
     const name = imageName(this.#key(context));
     const used = await main.guard(guardName.image(name), 'shared');
     if (!used.ok) return { ok: false, failure: { reason: 'host', why: used.why } };
-    const record = new ImageFile(job.imageRecords, name).last;
+    const file = new ImageFile(job.imageRecords, name);
+    const record = file.last;
     if (!record?.image) return null;
+    file.used();
     log.say(0, `built by run ${record.run}`);
     return { ok: true, image: record.image };
   }
@@ -119,9 +122,10 @@ export class BuiltImage implements ImageSource {
     const context = await writeContext(task, source, task.paths.git, this.#git, tree);
     if (typeof context === 'string') return { ...this.#failed(context), output: '', shared: false };
     try {
-      const fault = baseFault(readDockerfile(context.dir, file));
+      const text = readDockerfile(context.dir, file);
+      const fault = baseFault(text);
       if (fault !== null) return { ...this.#failed(fault), output: fault, shared: true };
-      return await this.#runBuild(name, context.dir, file);
+      return await this.#runBuild(name, context.dir, file, mountsCaches(text));
     } catch (error) {
       return { ...this.#failed(wholeLine(error)), output: '', shared: false };
     } finally {
@@ -129,18 +133,19 @@ export class BuiltImage implements ImageSource {
     }
   }
 
-  async #runBuild(name: string, dir: string, file: string): Promise<Work> {
+  async #runBuild(name: string, dir: string, file: string, caches: boolean): Promise<Work> {
     const { task, job, engine } = this.#parts;
+    const { repository, trust } = task.spec;
     const idFile = path.join(task.paths.tree, 'image-id');
     const { imageLabels } = job;
     const facts = {
       dir,
       file,
       idFile,
-      tag: `localhost/${BUILT_HERE}/${name}:${imageLabels[IMAGE_LABEL.directory] ?? 'none'}`,
+      tag: builtTag(name, imageLabels[IMAGE_LABEL.directory] ?? 'none'),
       labels: { ...imageLabels, [IMAGE_LABEL.key]: name },
       limits: job.settings.limits,
-      cacheScope: name,
+      cacheScope: caches ? buildCacheScope(repository, trust) : null,
       pull: job.settings.pull === 'always',
     };
     const output = new ClientOutput(this.#parts);

@@ -1,5 +1,5 @@
 import type { EngineCallOptions } from '../../shared/engine/engine.ts';
-import type { ImageParts } from './image.ts';
+import type { ImageParts } from './image-source.ts';
 
 const KEPT_LINES = 60;
 

@@ -1,35 +1,9 @@
-import type { Engine } from '../../shared/engine/engine.ts';
-import type { JobContainer, JobImage } from '../../shared/engine/job-container.ts';
+import type { JobImage } from '../../shared/engine/job-container.ts';
 import type { EngineFailure, EngineReply } from '../../shared/engine/types.ts';
-import type { WorkerTask } from '../../shared/worker-messages.ts';
-import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
-import type { MainThread } from '../port.ts';
 import { BuiltImage } from './build.ts';
+import type { ImageParts, ImageSource } from './image-source.ts';
 import { PulledImage } from './pull.ts';
-import type { Provided } from './turn.ts';
-
-/** What whoever makes an image ready for a run needs of it. */
-export interface ImageParts {
-  readonly task: WorkerTask;
-  readonly job: JobContainer;
-  readonly engine: Engine;
-  readonly main: MainThread;
-  readonly log: RunLog;
-}
-
-/** Where a container's image comes from. */
-export interface ImageSource {
-  /** For people: `image debian:12`. */
-  readonly words: string;
-  /** The image as it may already be on this host; null where it must be provided first. */
-  find(): Promise<Provided | null>;
-  /**
-   * Pulls or builds it, or waits for another run that does; null where it is not to be. `absent`: the one
-   * that was found, and that this host turned out not to have.
-   */
-  provide(absent: string | null): Promise<Provided | null>;
-}
 
 /** An image by its name, of a job or a service, or the one built from the job's file. */
 export function imageSource(parts: ImageParts, image: JobImage): ImageSource {
@@ -61,15 +35,4 @@ export async function withImage<T>(
 function notMade(source: ImageSource, { why }: EngineFailure): PartFailure {
   const full = /no space left/i.test(why);
   return { reason: full ? 'disk-full' : 'engine', why: `container of ${source.words}: ${why}` };
-}
-
-/** A client that failed: its words, and whether it would fail for others as well. */
-export function imageFailure(
-  words: string,
-  { reason, why }: EngineFailure,
-): { failure: PartFailure; shared: boolean } {
-  const ours = reason === 'failed' || reason === 'no-image' || reason === 'gone';
-  const full = /no space left/i.test(why);
-  const of = full ? 'disk-full' : ours ? 'image' : 'engine';
-  return { failure: { reason: of, why: `${words}: ${why}` }, shared: ours };
 }

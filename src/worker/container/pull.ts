@@ -1,7 +1,7 @@
 import { guardName, pullName } from '../../shared/dir-layout.ts';
 import { ClientOutput, clientOptions } from './client-output.ts';
-import { type ImageParts, type ImageSource, imageFailure } from './image.ts';
-import { inTurn, type Provided, type Work } from './turn.ts';
+import { type ImageParts, type ImageSource, imageFailure, type Provided } from './image-source.ts';
+import { inTurn, type Work } from './turn.ts';
 
 /** An image that has a name, and comes from where that says. */
 export class PulledImage implements ImageSource {

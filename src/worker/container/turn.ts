@@ -1,13 +1,11 @@
 import { ImageFile, type ImageSubject } from '../../shared/engine/image-record.ts';
 import type { PartFailure } from '../part-failure.ts';
-import type { ImageParts } from './image.ts';
+import type { ImageParts, Provided } from './image-source.ts';
 
 /** `shared`: those who have waited for it get the same, since it would be no other for them. */
 export type Work =
   | { ok: true; image: string }
   | { ok: false; failure: PartFailure; output: string; shared: boolean };
-
-export type Provided = { ok: true; image: string } | { ok: false; failure: PartFailure };
 
 export interface Turn {
   readonly guard: string;
