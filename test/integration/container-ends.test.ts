@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { processesWithEnv, signalProcess } from '../../src/shared/platform/processes.ts';
+import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { ContainerRig } from '../support/container-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
 import { until } from '../support/until.ts';
@@ -14,6 +14,9 @@ const MIB = 1024 * 1024;
 
 /** Takes 200 MB at once. */
 const GREEDY = 'dd if=/dev/zero of=/dev/null bs=200M count=1';
+
+/** The same by three, so that none of them is what the kernel takes for the worst. */
+const SHARED_OUT = 'for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=30M count=10000 & done; wait';
 
 describe('a run that is cancelled', () => {
   test('gives a trap inside its grace, and its line is in the log', async () => {
@@ -87,38 +90,27 @@ describe('memory', () => {
 
   test("that is taken from the container's main process is the same", async () => {
     const run = await rig.run(
-      { steps: [`echo 1000 >/proc/1/oom_score_adj; ${GREEDY}; sleep 60`, { run: 'true', if: 'always' }] },
+      { steps: [`echo 1000 >/proc/1/oom_score_adj; ${SHARED_OUT}; sleep 60`, { run: 'true', if: 'always' }] },
       { limits },
     );
     expect(run.outcome.steps[0]).toMatchObject({ result: 'failed', reason: 'out-of-memory' });
-    expect(run.outcome.steps[1]).toMatchObject({ result: 'failed', reason: 'engine' });
+    expect(run.outcome.steps[1]).toMatchObject({ result: 'failed', reason: 'out-of-memory' });
     expect(await rig.left()).toEqual([]);
   });
 });
 
 test('a fork bomb stops at the limit of processes, and its container goes with it', async () => {
-  const bomb = 'f() { f & f & sleep 30; }; f; while :; do sleep 1; done';
+  const bomb = 'set +e; f() { f & f & sleep 30; }; f; while :; do sleep 1; done';
   const run = rig.start(
     { steps: [{ run: bomb, timeoutMs: 4_000 }] },
     { limits: { pids: 60 }, task: { killGraceMs: 500 } },
   );
-  const running = await until('the container', async () => {
-    const id = await engine().engine.call(['inspect', '--format', '{{.Id}} {{.State.Pid}}', run.container]);
-    return id.ok ? id.value : null;
-  });
-  const pids = (): number => {
-    const [id] = running.split(' ');
-    return Number(
-      execFileSync(
-        'sh',
-        ['-c', `cat $(find /sys/fs/cgroup -path '*${id}*' -name pids.current) | sort -n | tail -1`],
-        { encoding: 'utf8' },
-      ),
-    );
-  };
-  await until('the bomb to be as large as it gets', () => pids() >= 58);
-  await delay(300);
-  expect(pids()).toBeLessThanOrEqual(60);
+  await run.logged("can't fork");
+  const id = await engine().call('inspect', '--format', '{{.Id}}', run.container);
+  const find = `cat $(find /sys/fs/cgroup -path '*${id}*' -name pids.current) | sort -n | tail -1`;
+  for (let look = 0; look < 20; look++) {
+    expect(Number(execFileSync('sh', ['-c', find], { encoding: 'utf8' }))).toBeLessThanOrEqual(60);
+  }
   const { outcome } = await run.ended;
   expect(outcome).toMatchObject({ result: 'timed-out' });
   expect(await rig.left()).toEqual([]);

@@ -7,8 +7,9 @@ export default class SkippedReporter implements Reporter {
     for (const module of modules) {
       for (const test of module.children.allTests('skipped')) {
         const result = test.result();
-        const why = result.state === 'skipped' && result.note ? result.note : 'no reason given';
-        counts.set(why, (counts.get(why) ?? 0) + 1);
+        const why = result.state === 'skipped' ? result.note : undefined;
+        // Those without were left out by whoever chose what to run.
+        if (why !== undefined) counts.set(why, (counts.get(why) ?? 0) + 1);
       }
     }
     for (const [why, count] of counts) console.log(`${count} tests skipped: ${why}`);

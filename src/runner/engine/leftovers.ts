@@ -1,20 +1,23 @@
 import { Engine } from '../../shared/engine/engine.ts';
 import { objectsWith, removeObjects, removeOrphans } from '../../shared/engine/objects.ts';
-import { LABEL } from '../../shared/engine/owned.ts';
-import { ENGINES, type EngineFacts, type EngineObject } from '../../shared/engine/types.ts';
+import { engineName, LABEL } from '../../shared/engine/owned.ts';
+import { ENGINES, type EngineFacts } from '../../shared/engine/types.ts';
+import type { OwnerRecord } from '../../shared/owner-record.ts';
 
 /**
  * Removes what the owner record of a dead runner's job names, by whichever engine made it; null where
  * nothing of it is left, else why.
  */
 export async function removeRecorded(
-  objects: readonly EngineObject[],
-  marker: string,
+  { identity, engineObjects }: OwnerRecord,
   env: Readonly<Record<string, string>>,
 ): Promise<string | null> {
+  // A job on the host may have written to its record: what is not of this run's name is not its to end.
+  const named = engineName(identity);
+  const own = engineObjects.filter(({ name }) => name === named || name.startsWith(`${named}.`));
   for (const name of ENGINES) {
-    const of = objects.filter(({ engine }) => engine === name);
-    const removed = await removeOrphans(new Engine({ name, env }), of, marker);
+    const of = own.filter(({ engine }) => engine === name);
+    const removed = await removeOrphans(new Engine({ name, env }), of, identity.marker);
     if (!removed.ok) return removed.failure.why;
   }
   return null;

@@ -23,7 +23,7 @@ export class LogSender {
   readonly #link: SessionLink;
   readonly #run: number;
   readonly #attempt: number;
-  readonly #spool: Pick<SpoolReader, 'read'> | null;
+  #spool: Pick<SpoolReader, 'read'> | null;
   readonly #events: ReporterEvents;
   #available = 0;
   #final = false;
@@ -46,6 +46,11 @@ export class LogSender {
     this.#spool = spool;
     this.#events = events;
     this.#done = this.#loop();
+  }
+
+  /** The spool of a run that had none when its report began. */
+  attach(spool: Pick<SpoolReader, 'read'>): void {
+    this.#spool = spool;
   }
 
   /** The spool has this many bytes now. */

@@ -64,6 +64,11 @@ export class Reporter {
     else if (reply.type === 'ok' && reply.cancel !== undefined) this.#events.cancel(reply.cancel);
   }
 
+  /** The spool, for a run that is reported from before it has one. */
+  attach(spool: SpoolReader): void {
+    this.#log.attach(spool);
+  }
+
   spooled(bytes: number): void {
     this.#log.grown(bytes);
   }

@@ -105,17 +105,16 @@ export class RunInFlight {
 
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
+    const reporter = this.#startReporter(leaseSeconds);
     const refusal = notAllowed(this.spec, this.#services.hostJobs, this.#services.engine !== null);
-    if (refusal) return await this.#report(refusal, 0, this.#startReporter(null, leaseSeconds));
-    const early = this.#startReporter(null, leaseSeconds);
+    if (refusal) return await this.#report(refusal, 0, reporter);
     let room: JobRoom;
     try {
       room = await this.#services.makeRoom(this.spec, this.#abort.signal);
     } catch (error) {
-      return await this.#report(unprepared(error, this.#stop), 0, early);
+      return await this.#report(unprepared(error, this.#stop), 0, reporter);
     }
-    early.abandon();
-    const reporter = this.#startReporter(room.spool, leaseSeconds);
+    reporter.attach(room.spool);
     const end = await this.#runTask(room, reporter);
     const unfinished = await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
@@ -165,9 +164,9 @@ export class RunInFlight {
     void this.#reporter?.beat();
   }
 
-  #startReporter(spool: SpoolReader | null, leaseSeconds: number): Reporter {
+  #startReporter(leaseSeconds: number): Reporter {
     const { run, attempt } = this.spec;
-    const reporter = new Reporter(this.#link, { run, attempt }, spool, {
+    const reporter = new Reporter(this.#link, { run, attempt }, null, {
       cancel: (why) => this.cancel('cancelled', why),
       stale: (why) => {
         this.#stale = true;

@@ -54,7 +54,10 @@ export class WorkerPort {
 
   /** Of a step, to be given to the worker. */
   async streams(): Promise<StepStreams> {
-    const { done, ...fds } = await this.#services.streams();
+    const pair = await this.#services.streams();
+    const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = pair;
+    const fds = { stdoutRead, stdoutWrite, stderrRead, stderrWrite };
+    const done = (drained: boolean): void => pair.done(drained);
     const streams = { ...fds, taken: new Uint8Array(new SharedArrayBuffer(1)) };
     this.#streamsDone(false); // of a step before, where its end is not known
     this.#given = { streams, done };

@@ -103,7 +103,7 @@ export class Transport {
     const channel = this.#channel;
     if (!channel || this.#isClosed || !channel.writable) return;
     let room = true;
-    for (const part of parts) room = channel.write(part);
+    for (const part of together(parts)) room = channel.write(part);
     if (room) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -155,4 +155,12 @@ export class Transport {
   #because(reason: Disconnect['reason'], why: string): void {
     this.#reason ??= { reason, why: `server ${this.#where}: ${why}` };
   }
+}
+
+/** Below this, copying is less work than one more packet to encrypt and write. */
+const SMALL_BYTES = 16 * 1024;
+
+function together(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  return parts.length > 1 && bytes <= SMALL_BYTES ? [Buffer.concat(parts)] : parts;
 }

@@ -197,8 +197,7 @@ class Sweeper {
       this.#lines.push(`left tree ${name}: its processes withstand KILL`);
       return;
     }
-    const { engineObjects } = record;
-    const kept = await removeRecorded(engineObjects, identity.marker, this.#engine.env);
+    const kept = await removeRecorded(record, this.#engine.env);
     if (kept !== null) {
       this.#lines.push(`left tree ${name}: its container cannot be removed: ${kept}`);
       return;

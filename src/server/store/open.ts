@@ -6,6 +6,7 @@ import { SqliteRuns } from './runs.ts';
 import { SqliteSecrets } from './secrets.ts';
 import { openSql, storeError } from './sql.ts';
 import type { RunEvents, Store } from './store.ts';
+import { SyncedLog } from './synced-log.ts';
 import { Writer } from './writer.ts';
 
 /**
@@ -19,7 +20,7 @@ export async function openSqliteStore(
   clock: Clock = systemClock,
 ): Promise<Store> {
   const sql = openSql(databaseFile);
-  const writer = new Writer(sql, events);
+  const writer = new Writer(sql, new SyncedLog(databaseFile), events);
   const lanes = new Lanes(sql);
   return {
     accounts: new SqliteAccounts(sql, writer, clock),

@@ -44,7 +44,11 @@ export class Sql {
   }
 }
 
-/** Opens the file, durable at each commit, and brings its schema up to date. */
+/**
+ * Opens the file and brings its schema up to date. `NORMAL`: a commit is in the write-ahead log, and whole
+ * after a power cut or not there at all; that it is on disk is for `SyncedLog` to see to, which does not
+ * hold up the event loop as SQLite's own sync at each commit would.
+ */
 export function openSql(file: string, migrations: readonly Migration[] = MIGRATIONS): Sql {
   let db: Database.Database | null = null;
   try {
@@ -52,7 +56,7 @@ export function openSql(file: string, migrations: readonly Migration[] = MIGRATI
     db = new Database(file);
     db.pragma('busy_timeout = 5000');
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
+    db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
     migrate(db, file, migrations);
     return new Sql(db);

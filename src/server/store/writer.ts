@@ -1,6 +1,7 @@
 import { VoleError } from '../../shared/errors.ts';
 import { type Sql, storeError } from './sql.ts';
 import type { RunEvents } from './store.ts';
+import type { Sync } from './synced-log.ts';
 
 /** What a write did that others wait for; told to them once it is durable. */
 export class Effects {
@@ -17,20 +18,32 @@ interface Pending {
 
 type Done = { effects: Effects; value: unknown } | { error: unknown };
 
+interface Batch {
+  readonly writes: readonly Pending[];
+  readonly done: readonly Done[];
+}
+
 /**
- * Group commit: the writes of one turn of the event loop share one transaction, since a durable commit
- * costs a flush of the disk however much is in it. Each has a savepoint of its own, so that one that
- * throws undoes itself alone. Answers are given after the commit.
+ * Group commit: the writes of one turn of the event loop share one transaction, and the transactions that
+ * are made while the disk is busy share its next sync, since a sync costs the same however much is in
+ * it. Each write has a savepoint of its own, so that one that throws undoes itself alone. Answers are given
+ * when the commit is on disk. A disk that fails to sync is not believed again: nothing more is written.
  */
 export class Writer {
   readonly #sql: Sql;
   readonly #events: RunEvents | undefined;
+  readonly #log: Sync;
   #pending: Pending[] = [];
+  /** Committed and not on disk yet. */
+  #committed: Batch[] = [];
+  #syncing = false;
+  #failure: unknown = null;
   #scheduled: NodeJS.Immediate | null = null;
   #closed = false;
 
-  constructor(sql: Sql, events?: RunEvents) {
+  constructor(sql: Sql, log: Sync, events?: RunEvents) {
     this.#sql = sql;
+    this.#log = log;
     this.#events = events;
   }
 
@@ -43,12 +56,21 @@ export class Writer {
     });
   }
 
-  /** Commits what was asked before; what is asked after fails. */
+  /** Commits what was asked before, and puts it on disk; what is asked after fails. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#scheduled) clearImmediate(this.#scheduled);
     this.#flush();
+    const left = this.#committed.splice(0);
+    let failure: unknown = null;
+    try {
+      this.#log.syncNow();
+    } catch (error) {
+      failure = error;
+    }
+    this.#answer(left, failure);
+    if (!this.#syncing) this.#log.close();
   }
 
   #flush(): void {
@@ -56,21 +78,40 @@ export class Writer {
     const batch = this.#pending;
     this.#pending = [];
     if (batch.length === 0) return;
-    let done: Done[];
     try {
-      done = this.#commit(batch);
+      if (this.#failure) throw this.#failure;
+      this.#committed.push({ writes: batch, done: this.#commit(batch) });
+      this.#syncSoon();
     } catch (error) {
       if (this.#sql.db.inTransaction) this.#sql.run('rollback');
       const shown = storeError(error, this.#sql.db.name);
       for (const { reject } of batch) reject(shown);
-      return;
     }
-    for (const [at, { resolve, reject }] of batch.entries()) {
-      const result = done[at];
-      if (result && 'value' in result) resolve(result.value);
-      else reject(storeError(result?.error, this.#sql.db.name));
+  }
+
+  #syncSoon(): void {
+    if (this.#syncing || this.#committed.length === 0) return;
+    this.#syncing = true;
+    const batches = this.#committed.splice(0);
+    this.#log.sync((error) => {
+      this.#syncing = false;
+      this.#answer(batches, error);
+      if (this.#closed) this.#log.close();
+      else this.#syncSoon();
+    });
+  }
+
+  #answer(batches: readonly Batch[], failure: unknown): void {
+    this.#failure ??= failure;
+    for (const { writes, done } of batches) {
+      for (const [at, { resolve, reject }] of writes.entries()) {
+        const result = done[at];
+        if (failure) reject(storeError(failure, this.#sql.db.name));
+        else if (result && 'value' in result) resolve(result.value);
+        else reject(storeError(result?.error, this.#sql.db.name));
+      }
+      if (!failure) this.#tell(done);
     }
-    this.#tell(done);
   }
 
   #commit(batch: readonly Pending[]): Done[] {

@@ -47,7 +47,10 @@ export function runArguments(spec: ContainerSpec): string[] {
     spec.name,
     ...labelArguments(spec.labels),
     // Nobody reads what the main process of a job's container says; a step's output does not go there.
-    ...(command === null ? [] : ['--log-driver', 'none', '--entrypoint', program ?? '']),
+    // It is told nothing either: an engine that is being stopped need not wait for it.
+    ...(command === null
+      ? []
+      : ['--log-driver', 'none', '--stop-signal', 'KILL', '--entrypoint', program ?? '']),
     ...(limits.memoryBytes === null
       ? []
       : // The same for both: no swap beside it, so that the limit is the limit.

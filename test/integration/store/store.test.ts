@@ -1,12 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteStore } from '../../../src/server/store/open.ts';
-import { openSql } from '../../../src/server/store/sql.ts';
+import { openSql, type Sql } from '../../../src/server/store/sql.ts';
+import type { RunEvents } from '../../../src/server/store/store.ts';
+import { type Sync, SyncedLog } from '../../../src/server/store/synced-log.ts';
 import { Writer } from '../../../src/server/store/writer.ts';
 import { newRun, StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 
 let cleanup: Cleanup;
 let rig: StoreRig;
@@ -137,20 +141,95 @@ describe('the file', () => {
       { version: 1, name: 'a' },
       { version: 2, name: 'b' },
     ]);
-    expect(sql.db.pragma('synchronous', { simple: true })).toBe(2);
     expect(sql.db.pragma('journal_mode', { simple: true })).toBe('wal');
     expect(sql.db.pragma('foreign_keys', { simple: true })).toBe(1);
   });
 });
 
 describe('writes of one turn', () => {
-  function writerOn(events?: ConstructorParameters<typeof Writer>[1]) {
-    const sql = openSql(path.join(cleanup.tempDir(), 'w.db'), [
-      { version: 1, name: 'a', sql: 'create table t (x unique)' },
-    ]);
+  function writerOn(events?: RunEvents, logOf = (file: string): Sync => new SyncedLog(file)) {
+    const file = path.join(cleanup.tempDir(), 'w.db');
+    const sql = openSql(file, [{ version: 1, name: 'a', sql: 'create table t (x unique)' }]);
     cleanup.defer(() => void sql.db.close());
-    return { sql, writer: new Writer(sql, events) };
+    const writer = new Writer(sql, logOf(file), events);
+    cleanup.defer(() => writer.close());
+    return { sql, writer };
   }
+
+  /** The real log, whose syncs wait until they are let go. */
+  class HeldLog implements Sync {
+    readonly #log: SyncedLog;
+    readonly held: ((failure?: Error) => void)[] = [];
+    closed = false;
+
+    constructor(file: string) {
+      this.#log = new SyncedLog(file);
+    }
+    sync(done: (error: Error | null) => void): void {
+      this.held.push((failure) => (failure ? done(failure) : this.#log.sync(done)));
+    }
+    syncNow(): void {
+      this.#log.syncNow();
+    }
+    close(): void {
+      this.closed = true;
+      this.#log.close();
+    }
+  }
+
+  function held(): { sql: Sql; writer: Writer; log: HeldLog; write: (x: string) => Promise<unknown> } {
+    const logs: HeldLog[] = [];
+    const { sql, writer } = writerOn(undefined, (file) => {
+      logs.push(new HeldLog(file));
+      return logs[0] as HeldLog;
+    });
+    const write = (x: string) => writer.write(() => sql.run('insert into t values (?)', x).changes);
+    return { sql, writer, log: logs[0] as HeldLog, write };
+  }
+
+  it('are answered when they are on disk, and those that come meanwhile share the next sync', async () => {
+    const { log, write } = held();
+    const answered: string[] = [];
+    const one = write('one').then(() => answered.push('one'));
+    await until('the first sync', () => log.held.length === 1);
+    const two = write('two').then(() => answered.push('two'));
+    await immediate();
+    const three = write('three').then(() => answered.push('three'));
+    await immediate();
+    expect(answered).toEqual([]);
+    expect(log.held).toHaveLength(1);
+    log.held[0]?.();
+    await one;
+    expect(answered).toEqual(['one']);
+    await until('the second sync', () => log.held.length === 2);
+    log.held[1]?.();
+    await Promise.all([two, three]);
+    expect(log.held).toHaveLength(2);
+  });
+
+  it('are refused once the disk has failed to sync', async () => {
+    const { log, write } = held();
+    const one = write('one');
+    await until('its sync', () => log.held.length === 1);
+    log.held[0]?.(
+      Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', syscall: 'fdatasync' }),
+    );
+    await expect(one).rejects.toMatchObject({ code: 'io-error' });
+    await expect(write('two')).rejects.toMatchObject({ code: 'io-error' });
+  });
+
+  it('are on disk before a close returns, and the log is closed after the last sync', async () => {
+    const { log, write, writer } = held();
+    const one = write('one');
+    await until('its sync', () => log.held.length === 1);
+    const two = write('two');
+    writer.close();
+    await two;
+    expect(log.closed).toBe(false);
+    log.held[0]?.();
+    await one;
+    expect(log.closed).toBe(true);
+  });
 
   it('share a commit, and one that fails undoes itself alone', async () => {
     const told: unknown[] = [];

@@ -60,3 +60,17 @@ describe('a job message', () => {
     expect(parseJob(2, 1, raw).ok).toBe(false);
   });
 });
+
+describe('a job with an image', () => {
+  it('may run wherever there is an engine, untrusted and with --host-jobs never too', () => {
+    expect(notAllowed(specOf({ image: 'debian:12' }), 'never', true)).toBeNull();
+  });
+
+  it('is refused by name where there is none, and where its image is a flag', () => {
+    const refusal = notAllowed(specOf({ image: 'debian:12' }), 'always', false);
+    expect(refusal).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+    expect(refusal?.detail).toContain('debian:12');
+    const flag = notAllowed(specOf({ image: '--privileged' }), 'always', true);
+    expect(flag).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+  });
+});
