@@ -235,7 +235,7 @@ export const SETTINGS = {
   engine: {
     kind: { type: 'choice', of: ['auto', 'docker', 'podman', 'none'] },
     default: 'auto',
-    commands: ['runner', 'run'],
+    commands: ['runner', 'run', 'doctor'],
     doc: 'Container engine for jobs with an `image` or `image-file`. `auto` takes docker or podman, whichever answers first, and `none` where neither does; one that is named must answer, or the runner does not start.',
   },
   'container-memory': {
