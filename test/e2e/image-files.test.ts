@@ -112,11 +112,12 @@ test('a file that fails to build is built once for the eight that wait, and each
 test('two repositories with the same file have an image each', async () => {
   const files = { 'ci/Dockerfile': `FROM ${engine().image}\nRUN echo x > /built\n` };
   const job: Job = { 'image-file': 'ci/Dockerfile', checkout: true, steps: ['cat /built'] };
-  await rig.repository('team/app', { t: job }, { files });
-  await rig.repository('team/other', { t: job }, { files });
+  // Their names are the same where they are written for people alone.
+  await rig.repository('team/a.b', { t: job }, { files });
+  await rig.repository('team/a-b', { t: job }, { files });
   await twoRunners();
-  const [first = 0] = await rig.submit('team/app');
-  const [second = 0] = await rig.submit('team/other');
+  const [first = 0] = await rig.submit('team/a.b');
+  const [second = 0] = await rig.submit('team/a-b');
   for (const run of [first, second]) expect((await rig.ended(run)).state).toBe('passed');
   expect(await having([first, second], 'building ci/Dockerfile')).toEqual([first, second]);
   const tags = await events.tagged(directory());

@@ -81,17 +81,23 @@ test('after a SIGKILL in a build the next start ends it, and removes an image th
   const hold = `while [ ! -e /go-${path.basename(rig.root)} ]; do sleep 0.05; done`;
   const held = { 'h/Dockerfile': `FROM ${engine().image}\nRUN ${hold}\n` };
   const files = { ...fileOf('a'), ...fileOf('b'), ...held };
-  await rig.repository('team/app', { a: jobOf('a'), b: jobOf('b'), h: jobOf('h', 'true') }, { files });
+  await rig.repository(
+    'team/app',
+    { a: jobOf('a'), b: jobOf('b'), long: jobOf('b', 'echo up; sleep 600'), h: jobOf('h', 'true') },
+    { files },
+  );
   const runner = rig.runner(['--jobs', '2']);
   await passes('a');
   await passes('b');
   const [lost = ''] = imageFiles(path.join(dir(), 'images'));
+  const long = await runs('long');
+  await rig.logHas(long, 'up');
   await runs('h');
   const step = await stepContainer(engine(), rig.root.split('/').pop() ?? '');
   await runner.destroy();
   rmSync(path.join(dir(), 'images', `${lost}.json`));
   const { stdout } = await vole(['doctor', '--dir', dir()]);
-  expect(stdout).toMatch(new RegExp(`warn +leftovers +image ${lost}\\n`));
+  expect(stdout).toMatch(new RegExp(`warn +leftovers +container vole-${long}-1\\S+, image ${lost}\\n`));
 
   const next = rig.runner(['--jobs', '1', '--labels', 'none']);
   await next.says(/ready/);

@@ -170,7 +170,7 @@ describe('a run that is stopped', () => {
 
   test('by its time while it builds leaves nothing that runs', async () => {
     const source = commit([holding('true')]);
-    const run = rig.start({ imageFile: FILE, source, steps: ['echo never'], timeoutMs: 4_000 });
+    const run = rig.start({ imageFile: FILE, source, steps: ['echo never'], timeoutMs: 10_000 });
     await held();
     const { outcome } = await run.ended;
     expect(outcome).toMatchObject({ result: 'timed-out', reason: 'timeout' });
@@ -197,7 +197,9 @@ describe('a run that is stopped', () => {
     await run.terminate();
     expect((await run.ended).gone).toBe(true);
     await stepsEnded();
-    rig.rig.guards.try(guardName.build(keyOf(run, source.sha)), 'exclusive')?.release();
+    const free = rig.rig.guards.try(guardName.build(keyOf(run, source.sha)), 'exclusive');
+    expect(free).not.toBeNull();
+    free?.release();
     const next = rig.start({ imageFile: FILE, source, steps: ['echo built'] });
     await held();
     await letGo();

@@ -73,7 +73,12 @@ export class ImageFile {
   /** The image is being used now. */
   used(): void {
     const now = new Date();
-    utimesSync(this.#record, now, now);
+    try {
+      utimesSync(this.#record, now, now);
+    } catch (error) {
+      // Nobody removes it from under a job but by hand, and the image is here all the same.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
   }
 
   /** When it was written or the image used last, in epoch ms. */

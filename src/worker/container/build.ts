@@ -4,7 +4,6 @@ import { buildCacheScope, guardName, type ImageKey, imageName } from '../../shar
 import { ImageFile } from '../../shared/engine/image-record.ts';
 import type { ContainerLimits } from '../../shared/engine/job-container.ts';
 import { IMAGE_LABEL, labelArguments } from '../../shared/engine/owned.ts';
-import { wholeLine } from '../../shared/errors.ts';
 import { builtTag } from '../../shared/image-name.ts';
 import { type Git, gitOf } from '../checkout/git.ts';
 import { type BuildContext, findContext, readDockerfile, writeContext } from './build-context.ts';
@@ -126,8 +125,6 @@ export class BuiltImage implements ImageSource {
       const fault = baseFault(text);
       if (fault !== null) return { ...this.#failed(fault), output: fault, shared: true };
       return await this.#runBuild(name, context.dir, file, mountsCaches(text));
-    } catch (error) {
-      return { ...this.#failed(wholeLine(error)), output: '', shared: false };
     } finally {
       context.remove();
     }

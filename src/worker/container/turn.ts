@@ -1,4 +1,5 @@
 import { ImageFile, type ImageSubject } from '../../shared/engine/image-record.ts';
+import { wholeLine } from '../../shared/errors.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { ImageParts, Provided } from './image-source.ts';
 
@@ -15,7 +16,7 @@ export interface Turn {
   readonly of: string;
   /** Under the guard: whether there is nothing to do any more, and the image then. */
   ready(file: ImageFile): Promise<string | null>;
-  work(turn: string): Promise<Work>;
+  work(): Promise<Work>;
 }
 
 const LOOK_MS = 50;
@@ -25,8 +26,7 @@ const LOOK_MS = 50;
  * those who have waited meanwhile take what came of it, be it a failure. Who comes later begins anew.
  */
 export async function inTurn(parts: ImageParts, name: string, turn: Turn): Promise<Provided> {
-  const { main, log, task, job } = parts;
-  const { run } = task.spec;
+  const { main, log, job } = parts;
   const file = new ImageFile(job.imageRecords, name);
   const before = file.last?.turn;
   const asked = main.guard(turn.guard, 'exclusive');
@@ -40,21 +40,30 @@ export async function inTurn(parts: ImageParts, name: string, turn: Turn): Promi
     const last = file.last;
     if (last && last.turn !== before) return taken(parts, turn, last);
     const image = await turn.ready(file);
-    if (image !== null) return { ok: true, image };
-    const id = file.begin(run);
-    const done = await turn.work(id);
-    if (done.ok) {
-      file.ended({ subject: turn.subject, turn: id, run, image: done.image, failure: null });
-      return done;
-    }
-    if (done.shared && !main.stopped) {
-      const failure = { why: done.failure.why, output: done.output };
-      file.ended({ subject: turn.subject, turn: id, run, image: null, failure });
-    } else file.left();
-    return { ok: false, failure: done.failure };
+    return image === null ? await work(parts, file, turn) : { ok: true, image };
+  } catch (error) {
+    const full = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+    const why = `${turn.what} of ${turn.of}: ${wholeLine(error)}`;
+    return { ok: false, failure: { reason: full ? 'disk-full' : 'host', why } };
   } finally {
     mine.done();
   }
+}
+
+/** Under the guard. Throws where it cannot be written down. */
+async function work(parts: ImageParts, file: ImageFile, { subject, work: does }: Turn): Promise<Provided> {
+  const { run } = parts.task.spec;
+  const turn = file.begin(run);
+  const done = await does();
+  if (done.ok) {
+    file.ended({ subject, turn, run, image: done.image, failure: null });
+    return done;
+  }
+  const { failure, output, shared } = done;
+  // Another's build or pull may well come to its end.
+  if (!shared || parts.main.stopped) file.left();
+  else file.ended({ subject, turn, run, image: null, failure: { why: failure.why, output } });
+  return { ok: false, failure };
 }
 
 function taken(
