@@ -34,6 +34,12 @@ export const ERRORS = {
     meaning: 'A program vole needs is not on this host.',
     remedy: '`vole doctor` says which, and how to install it.',
   },
+  'engine-unusable': {
+    exit: 69,
+    meaning: 'The container engine that was asked for does not answer, or does not take this user.',
+    remedy:
+      'The message has its words and what to do; `docker ps` as the same user shows the same. `--engine none` runs without.',
+  },
   'disk-full': {
     exit: 73,
     meaning: 'The file system is full.',
@@ -58,6 +64,11 @@ export const ERRORS = {
     exit: 77,
     meaning: 'The server does not know this key or token.',
     remedy: 'Add the key with `vole key add ACCOUNT FILE.pub` on the server.',
+  },
+  'forge-refused': {
+    exit: 77,
+    meaning: 'The forge does not know the token, or the token lacks a right.',
+    remedy: 'The message says which right is missing; `docs/forges.md` lists what a token needs.',
   },
   'runner-refused': {
     exit: 78,

@@ -53,6 +53,9 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {
@@ -133,6 +136,7 @@ export class StoreRig {
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
       keysRemoved: () => {},
+      tasks: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

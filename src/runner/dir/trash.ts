@@ -17,6 +17,14 @@ function move(file: string, place: string): void {
   }
 }
 
+/** Does as root what this process may not; false where it could not. */
+export interface RootHelper {
+  /** Removes what is in the folder. */
+  empty(folder: string): Promise<boolean>;
+  /** Makes the folder itself this user's. */
+  own(folder: string): Promise<boolean>;
+}
+
 /**
  * The way out of a directory: renamed into `trash/` at once, deleted behind by the file thread. What a
  * crash leaves there is deleted at the next start or trim. Renaming a link moves the link.
@@ -29,11 +37,17 @@ export class Trash {
   readonly #working = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
   #total = 0;
+  #helper: RootHelper | null = null;
 
   constructor(dir: string, files: FileThreads, warn: (line: string) => void) {
     this.#dir = dir;
     this.#files = files;
     this.#warn = warn;
+  }
+
+  /** For what containers of jobs have written as root. */
+  helpedBy(helper: RootHelper | null): void {
+    this.#helper = helper;
   }
 
   /** Moves a path here; false where there is nothing at it. Throws where it may not be moved. */
@@ -55,6 +69,8 @@ export class Trash {
       return this.put(file) ? 'put' : 'none';
     } catch (error) {
       this.#tell([`${file}: ${oneLine(error).replace(/, rename '.*$/, '')}`]);
+      // In time for the next try.
+      if (this.#helper) this.#track(file, this.#helper.own(file));
       return 'withstood';
     }
   }
@@ -82,13 +98,24 @@ export class Trash {
 
   #delete(place: string): void {
     this.#total = this.#working.size === 0 ? 1 : this.#total + 1;
-    const work = this.#files
-      .remove(place)
-      .then((left) => this.#tell(left))
+    this.#track(place, this.#removed(place));
+  }
+
+  async #removed(place: string): Promise<void> {
+    const left = await this.#files.remove(place);
+    const helped = left.length > 0 && this.#helper !== null && (await this.#helper.empty(place));
+    this.#tell(helped ? await this.#files.remove(place) : left);
+  }
+
+  #track(place: string, work: Promise<unknown>): void {
+    const tracked = work
       // The thread died or is closed: what is left is deleted by the next start or trim.
-      .catch(() => {})
+      .then(
+        () => {},
+        () => {},
+      )
       .finally(() => this.#working.delete(place));
-    this.#working.set(place, work);
+    this.#working.set(place, tracked);
   }
 
   /** What cannot be deleted is said once: it stays where it is and is tried again. */

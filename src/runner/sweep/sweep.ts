@@ -2,6 +2,7 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { counted } from '../../shared/counted.ts';
+import type { EngineFacts } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
@@ -17,6 +18,7 @@ import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
+import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
@@ -38,6 +40,12 @@ export interface Swept {
   readonly lines: readonly string[];
 }
 
+/** The engine of this process, or null, and the environment for the client of whichever a job had. */
+export interface SweptEngine {
+  readonly facts: EngineFacts | null;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 const GONE_MS = 10_000;
 const TREE = /^\d+-\d+\.[0-9a-f]+$/;
 const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
@@ -47,14 +55,20 @@ const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
  * the caller holds. One sweep at a time; a dead run that one has taken is renamed to carry its
  * process's name until it is disposed of, so that no other reports it too while that one lives.
  */
-export async function sweep(dir: RunnerDir, trash: Trash, process: string): Promise<Swept> {
+export async function sweep(
+  dir: RunnerDir,
+  trash: Trash,
+  process: string,
+  engine: SweptEngine = { facts: null, env: {} },
+): Promise<Swept> {
   const turn = await dir.guards.exclusive('sweep');
   try {
-    const sweeper = new Sweeper(dir, trash, process);
+    const sweeper = new Sweeper(dir, trash, process, engine);
     await sweeper.lost();
     await sweeper.trees();
     sweeper.fifos();
     await sweeper.cgroups();
+    await sweeper.engine();
     new ProcessSeats(dir).started(process);
     return sweeper.swept;
   } finally {
@@ -67,11 +81,13 @@ class Sweeper {
   readonly #trash: Trash;
   readonly #seats: ProcessSeats;
   readonly #process: string;
+  readonly #engine: SweptEngine;
   readonly #dead: DeadRun[] = [];
   readonly #lines: string[] = [];
 
-  constructor(dir: RunnerDir, trash: Trash, process: string) {
+  constructor(dir: RunnerDir, trash: Trash, process: string, engine: SweptEngine) {
     this.#dir = dir;
+    this.#engine = engine;
     this.#process = process;
     this.#trash = trash;
     this.#seats = new ProcessSeats(dir);
@@ -133,6 +149,13 @@ class Sweeper {
     }
   }
 
+  /** Containers and networks that no record leads to any more. */
+  async engine(): Promise<void> {
+    const { facts } = this.#engine;
+    if (!facts) return;
+    this.#lines.push(...(await removeLabelled(facts, this.#dir.id, (process) => this.#seats.lives(process))));
+  }
+
   fifos(): void {
     const folder = this.#dir.layout.fifos;
     if (!existsSync(folder)) return;
@@ -170,6 +193,11 @@ class Sweeper {
     }
     if (state === 'leftovers' && !(await endLeftovers(record))) {
       this.#lines.push(`left tree ${name}: its processes withstand KILL`);
+      return;
+    }
+    const kept = await removeRecorded(record, this.#engine.env);
+    if (kept !== null) {
+      this.#lines.push(`left tree ${name}: its container cannot be removed: ${kept}`);
       return;
     }
     if (identity.cgroup) removeCgroup(identity.cgroup);
