@@ -37,6 +37,7 @@ export class ContainerRig {
         limits: { memoryBytes: null, cpus: null, pids: null, ...limits },
         user: null,
         pull: 'never',
+        serviceTimeoutMs: 60_000,
         ...settings,
       },
     };

@@ -15,6 +15,7 @@ export class OwnEngine {
   readonly host: string;
   readonly engine: Engine;
   readonly #root: string;
+  readonly #args: readonly string[];
   #daemon: ChildProcess | null = null;
 
   /** Skips the tests that need one where it cannot be started, or fails them where an engine is required. */
@@ -27,16 +28,17 @@ export class OwnEngine {
     });
   }
 
-  private constructor(root: string) {
+  private constructor(root: string, args: readonly string[]) {
     this.#root = root;
+    this.#args = args;
     this.host = `unix://${path.join(root, 'e.sock')}`;
     const env = { PATH: process.env['PATH'] ?? '', HOME: root, DOCKER_HOST: this.host };
     this.engine = new Engine({ name: 'docker', env });
   }
 
   /** Running, with the busybox image in it. */
-  static async start(cleanup: Cleanup, from: TestEngine): Promise<OwnEngine> {
-    const own = new OwnEngine(cleanup.tempDir('ve-'));
+  static async start(cleanup: Cleanup, from: TestEngine, args: readonly string[] = []): Promise<OwnEngine> {
+    const own = new OwnEngine(cleanup.tempDir('ve-'), args);
     cleanup.defer(() => own.#close());
     await own.start();
     const archive = path.join(own.#root, 'image.tar');
@@ -51,9 +53,9 @@ export class OwnEngine {
     mkdirSync(at('data'), { recursive: true });
     const log = openSync(at('log'), 'a');
     const places = ['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('pid')];
-    const network = ['--bridge', 'none', '--iptables=false', '--ip6tables=false'];
+    const network = ['--host', this.host, '--bridge', 'none', '--iptables=false', '--ip6tables=false'];
     // In a network namespace of its own: two daemons in one fight over the bridge.
-    const command = ['--net', DAEMON, ...places, ...network, '--host', this.host];
+    const command = ['--net', DAEMON, ...places, ...network, ...this.#args];
     this.#daemon = spawn('unshare', command, {
       stdio: ['ignore', log, log],
       detached: true,

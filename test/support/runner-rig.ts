@@ -79,7 +79,12 @@ export class RunnerRig {
       artifactLimitBytes: 1e6,
       engine: 'none',
       engineEnv: { PATH: process.env['PATH'] ?? '' },
-      container: { limits: { memoryBytes: null, cpus: null, pids: null }, user: null, pull: 'missing' },
+      container: {
+        limits: { memoryBytes: null, cpus: null, pids: null },
+        user: null,
+        pull: 'missing',
+        serviceTimeoutMs: 120_000,
+      },
       hostJobs: 'always',
       cpus: 8,
       memoryBytes: 8e9,

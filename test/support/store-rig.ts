@@ -53,6 +53,7 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
       env: {},
       steps: [
         {
@@ -133,6 +134,7 @@ export class StoreRig {
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
       keysRemoved: () => {},
+      tasks: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

@@ -155,6 +155,7 @@ function newRun(name: string, command: string): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
       env: {},
       steps: [
         {

@@ -97,6 +97,7 @@ export function limitsOf(
       },
       user: settings.containerUser,
       pull: settings.imagePull,
+      serviceTimeoutMs: settings.serviceTimeout,
     },
   };
 }

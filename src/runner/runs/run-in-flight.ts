@@ -36,6 +36,8 @@ export interface JobRoom {
     engineObject(object: EngineObject): void;
     engineObjectGone(object: EngineObject): void;
   };
+  /** Closes what a thread that has ended has left open in the tree. */
+  closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
   releaseCache(how: { joined: boolean }): void;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
@@ -263,8 +265,9 @@ export class RunInFlight {
    */
   async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
     if (end.type === 'died') await this.#task?.terminate();
-    this.#port?.takeBack();
     const threadDied = end.type === 'died';
+    this.#port?.takeBackStreams({ threadDied });
+    if (threadDied) room.closeLeft();
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
       const { run, attempt } = this.spec;

@@ -2,6 +2,7 @@ import { oneLine } from '../../shared/errors.ts';
 import { isImageName } from '../../shared/image-name.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Reason, RunOutcome } from '../../shared/outcome.ts';
+import { serviceFaults } from '../../shared/service-faults.ts';
 import type { TaskEnd } from '../pool/pool.ts';
 
 export type StopReason = 'cancelled' | 'timeout' | 'interrupted';
@@ -27,10 +28,13 @@ function outcome(
 
 /** What ends this run alone, before anything of it is executed; null where it may run here. */
 export function notAllowed(
-  { image, trust }: Pick<JobSpec, 'image' | 'trust'>,
+  spec: Pick<JobSpec, 'image' | 'services' | 'trust'>,
   hostJobs: 'never' | 'trusted' | 'always',
   hasEngine: boolean,
 ): RunOutcome | null {
+  const { image, trust } = spec;
+  const [service] = serviceFaults(spec);
+  if (service) return outcome('refused', 'not-allowed', service.why);
   if (image !== null) {
     const fault = !isImageName(image)
       ? `image ${JSON.stringify(image.slice(0, 100))} is no image's name`

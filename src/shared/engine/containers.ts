@@ -18,6 +18,10 @@ export interface ContainerSpec {
   readonly aliases?: readonly string[];
   /** Program in place of the image's entry point, and its arguments; null runs what the image says. */
   readonly command: readonly [string, ...string[]] | null;
+  /** For the image's own entry point, where `command` is null; left out, the image's own too. */
+  readonly arguments?: readonly string[];
+  /** A file that whoever makes it can read, of lines `NAME=VALUE`; see `serviceFaults` for what it cannot say. */
+  readonly envFile?: string;
 }
 
 /** What is known of a container's main process. */
@@ -33,6 +37,9 @@ export interface ContainerState {
   /** Its main process as this host's pid namespace has it; 0 where it does not run. */
   readonly pid: number;
 }
+
+/** What a service says is kept for when it fails, and bounded, whatever the engine's own default is. */
+const KEPT_LOG = ['--log-driver', 'json-file', '--log-opt', 'max-size=4m'];
 
 /** The command line that makes and starts a container, never pulling its image. */
 export function runArguments(spec: ContainerSpec, engine: EngineName): string[] {
@@ -51,8 +58,9 @@ export function runArguments(spec: ContainerSpec, engine: EngineName): string[] 
     // Nobody reads what the main process of a job's container says; a step's output does not go there.
     // It is told nothing either: an engine that is being stopped need not wait for it.
     ...(command === null
-      ? []
+      ? KEPT_LOG
       : ['--log-driver', 'none', '--stop-signal', 'KILL', '--entrypoint', program ?? '']),
+    ...(spec.envFile === undefined ? [] : ['--env-file', spec.envFile]),
     ...(limits.memoryBytes === null
       ? []
       : // The same for both: no swap beside it, so that the limit is the limit.
@@ -64,7 +72,7 @@ export function runArguments(spec: ContainerSpec, engine: EngineName): string[] 
     ...(spec.aliases ?? []).flatMap((alias) => ['--network-alias', alias]),
     ...spec.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     spec.image,
-    ...rest,
+    ...(command === null ? (spec.arguments ?? []) : rest),
   ];
 }
 

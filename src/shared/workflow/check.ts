@@ -1,4 +1,5 @@
 import { isImageName } from '../image-name.ts';
+import { serviceFaults } from '../service-faults.ts';
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
@@ -112,6 +113,9 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
       const { image } = run.spec;
       if (image !== null && !isImageName(image)) {
         add(['image'], `\`image\` is \`${image}\`, which is no image's name, ${because}`);
+      }
+      for (const { name, why } of serviceFaults(run.spec)) {
+        add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
       }
       for (const [index, step] of run.spec.steps.entries()) {
         if (step.run === '') add(['steps', index, 'run'], `\`run\` is empty ${because}`);

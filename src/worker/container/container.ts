@@ -18,6 +18,7 @@ import {
   oomKillsIn,
 } from '../../shared/platform/container-cgroup.ts';
 import type { ProcessStat } from '../../shared/platform/processes.ts';
+import { JOB_ALIAS } from '../../shared/service-rules.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
@@ -63,12 +64,13 @@ export class RunContainer {
     this.#facts = this.#findOut(id);
   }
 
-  /** Makes it. The owner record names it before anything is mounted. */
+  /** Makes it, on this network of the job's or the engine's own. The owner record names it before anything is mounted. */
   static async start(
     task: WorkerTask,
     job: JobContainer,
     main: MainThread,
     log: RunLog,
+    network: string | null,
   ): Promise<{ ok: true; container: RunContainer } | { ok: false; failure: PartFailure }> {
     const engine = new Engine(job.engine);
     const object = objectOf(job);
@@ -82,7 +84,8 @@ export class RunContainer {
       limits: job.settings.limits,
       user: job.settings.user,
       mounts: mountsOf(task.paths),
-      network: null,
+      network,
+      aliases: network === null ? [] : [JOB_ALIAS],
       command: MAIN_PROCESS,
     };
     const { pull } = job.settings;
