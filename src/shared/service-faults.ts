@@ -12,9 +12,10 @@ export interface ServiceFault {
 }
 
 /** Why these services cannot be had as they are said, in the words of `vole lint` and of a refused run. */
-export function serviceFaults({ image, services }: Pick<JobSpec, 'image' | 'services'>): ServiceFault[] {
+export function serviceFaults(spec: Pick<JobSpec, 'image' | 'imageFile' | 'services'>): ServiceFault[] {
+  const { image, imageFile, services } = spec;
   if (services.length === 0) return [];
-  if (image === null) {
+  if (image === null && imageFile === null) {
     const why =
       'a job with `services` needs an `image`: they are reached by their names from its container, not from the host';
     return [{ name: null, why }];

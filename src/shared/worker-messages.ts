@@ -52,22 +52,12 @@ export interface JobPaths {
   readonly home: string;
 }
 
-/**
- * Descriptors of one step's output, opened by the main thread. The worker closes the write ends after
- * the spawn and owns the read ends, once it has taken them.
- */
+/** Descriptors of one step's output, opened by the main thread and the worker's to close. */
 export interface StepStreams {
   readonly stdoutRead: number;
   readonly stdoutWrite: number;
   readonly stderrRead: number;
   readonly stderrWrite: number;
-  /** One shared byte: whoever makes it 1 first owns the descriptors, see `takeStreams`. */
-  readonly taken: Uint8Array;
-}
-
-/** Whether they are the caller's now: the worker's to use, or the main thread's to close after the thread died. */
-export function takeStreams(streams: StepStreams): boolean {
-  return Atomics.compareExchange(streams.taken, 0, 0, 1) === 0;
 }
 
 export type GuardMode = 'shared' | 'exclusive';

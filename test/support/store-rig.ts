@@ -54,6 +54,8 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       source: null,
       image: null,
       services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {
@@ -134,6 +136,7 @@ export class StoreRig {
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
       keysRemoved: () => {},
+      tasks: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

@@ -12,6 +12,7 @@ import { Guards } from '../../src/shared/lock/guard.ts';
 import { type LogRecord, parseRecord } from '../../src/shared/log-record.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
+import { closeDescriptors } from '../../src/shared/platform/descriptors.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
 import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
@@ -217,7 +218,9 @@ export class RigRun {
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
       const left = await objects.end({ threadDied: end.type === 'died' });
       if (left !== null) throw new Error(`left in the engine: ${left}`);
-      this.#port.takeBack();
+      const threadDied = end.type === 'died';
+      this.#port.takeBackStreams({ threadDied });
+      if (threadDied) closeDescriptors((file) => file.startsWith(`${paths.tree}/`), [spool.fd]);
       this.#port.releaseGuards();
       spool.close();
       if (this.cgroup) await until('the cgroup to be removed', () => removeCgroup(this.cgroup ?? ''));

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
 import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
-import type { JobSpec } from '../../shared/job-spec.ts';
+import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
@@ -36,6 +36,8 @@ export interface JobRoom {
     engineObject(object: EngineObject): void;
     engineObjectGone(object: EngineObject): void;
   };
+  /** Closes what a thread that has ended has left open in the tree. */
+  closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
   releaseCache(how: { joined: boolean }): void;
   /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
@@ -137,7 +139,7 @@ export class RunInFlight {
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
     const boundMs =
-      this.#services.task.killGraceMs + (this.spec.image === null ? ANSWER_MS : CONTAINER_ANSWER_MS);
+      this.#services.task.killGraceMs + (inContainer(this.spec) ? CONTAINER_ANSWER_MS : ANSWER_MS);
     const unanswered = setTimeout(() => this.#endThread(), boundMs);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
@@ -263,8 +265,9 @@ export class RunInFlight {
    */
   async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
     if (end.type === 'died') await this.#task?.terminate();
-    this.#port?.takeBack();
     const threadDied = end.type === 'died';
+    this.#port?.takeBackStreams({ threadDied });
+    if (threadDied) room.closeLeft();
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     if (gone === false) {
       const { run, attempt } = this.spec;

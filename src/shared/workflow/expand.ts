@@ -21,6 +21,23 @@ export function expandWorkflow(
   );
 }
 
+/**
+ * The run of a command, or null where the workflow has none of this name. `serial` holds it back behind
+ * earlier ones of its issue; `env` is what the comment said, over the workflow's own.
+ */
+export function commandRun(
+  workflow: Workflow,
+  name: string,
+  facts: RunFacts,
+  asked: { readonly serial: string; readonly env: Readonly<Record<string, string>> },
+): ExpandedRun | null {
+  const job = workflow.commands.find((command) => command.id === name);
+  const [run] = job === undefined ? [] : runsOfJob(workflow, job, facts);
+  if (run === undefined) return null;
+  const spec = { ...run.spec, env: { ...run.spec.env, ...asked.env } };
+  return { ...run, kind: 'command', serial: asked.serial, spec };
+}
+
 function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<string> {
   const byId = new Map(workflow.jobs.map((job) => [job.id, job]));
   const wanted = new Set<string>();
@@ -63,6 +80,7 @@ function runOf(
     cpus: job.cpus,
     memoryBytes: job.memoryBytes,
     serial: job.serial === null ? null : `${facts.repository}:${fill(job.serial)}`,
+    supersede: job.supersede,
     retryLost: job.retryLost,
     kind: 'job',
     state: 'queued',
@@ -74,6 +92,8 @@ function runOf(
       source: job.checkout && { url, ref, sha, submodules: job.checkout.submodules },
       image: job.image === null ? null : fill(job.image),
       services: job.services.map((service) => serviceOf(service, fill)),
+      imageFile: job.imageFile === null ? null : fill(job.imageFile),
+      imagePull: job.imagePull,
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),

@@ -51,13 +51,17 @@ export interface WorkflowJob {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  /** A newer push to the same branch ends its runs that are still queued. */
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
   readonly checkout: { readonly submodules: boolean } | null;
-  /** Null where the job runs on the host. */
+  /** Null, as is `imageFile`, where the job runs on the host. */
   readonly image: string | null;
   readonly services: readonly ServiceSpec[];
+  readonly imageFile: string | null;
+  readonly imagePull: JobSpec['imagePull'];
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly WorkflowStep[];
   readonly artifacts: readonly { readonly name: string; readonly paths: readonly string[] }[];
@@ -95,6 +99,7 @@ export interface ExpandedRun {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly kind: 'job' | 'command';
   readonly state: 'received' | 'queued';

@@ -9,7 +9,7 @@ import {
 } from '../../shared/engine/containers.ts';
 import { Engine } from '../../shared/engine/engine.ts';
 import { INSIDE, type JobContainer, type Mount } from '../../shared/engine/job-container.ts';
-import type { EngineFailure, EngineObject, EngineReply } from '../../shared/engine/types.ts';
+import type { EngineObject, EngineReply } from '../../shared/engine/types.ts';
 import {
   type ContainerCgroup,
   containerCgroup,
@@ -23,7 +23,7 @@ import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import { withImage } from './image.ts';
+import { imageSource, withImage } from './image.ts';
 import {
   HAND_BACK,
   HAND_OVER,
@@ -80,7 +80,6 @@ export class RunContainer {
     const spec = {
       name: job.name,
       labels: job.labels,
-      image: job.image,
       limits: job.settings.limits,
       user: job.settings.user,
       mounts: mountsOf(task.paths),
@@ -88,9 +87,9 @@ export class RunContainer {
       aliases: network === null ? [] : [JOB_ALIAS],
       command: MAIN_PROCESS,
     };
-    const { pull } = job.settings;
-    const started = await withImage(engine, job.image, pull, main, log, () =>
-      startContainer(engine, spec, { marker: task.marker }),
+    const source = imageSource({ task, job, engine, main, log }, job.image);
+    const started = await withImage(source, (image) =>
+      startContainer(engine, { ...spec, image }, { marker: task.marker }),
     );
     if (started.ok) {
       const container = new RunContainer(task, job, engine, main, started.value);
@@ -100,7 +99,7 @@ export class RunContainer {
     // One that could not be started has been made.
     const removed = await removeContainers(engine, [job.name], { marker: task.marker });
     if (removed.ok) main.tell({ type: 'engine-object-gone', object });
-    return { ok: false, failure: startFailure(job.image, started.failure) };
+    return { ok: false, failure: started.failure };
   }
 
   /** What runs in it beside its main process; null where this host does not show it. */
@@ -205,10 +204,4 @@ function mountsOf(paths: JobPaths): Mount[] {
       ? []
       : [{ host: path.join(paths.git, 'objects'), inside: path.join(paths.git, 'objects'), readOnly: true }]),
   ];
-}
-
-function startFailure(image: string, { reason, why }: EngineFailure): PartFailure {
-  if (reason === 'no-image') return { reason: 'engine', why: `image ${image} is not on this host` };
-  const full = /no space left/i.test(why);
-  return { reason: full ? 'disk-full' : 'engine', why: `container of image ${image}: ${why}` };
 }

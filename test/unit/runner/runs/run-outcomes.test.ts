@@ -69,6 +69,28 @@ describe('services', () => {
   });
 });
 
+describe('what may run in a container', () => {
+  const why = (change: object, engine = true): string | undefined =>
+    notAllowed(specOf(change), 'never', engine)?.detail;
+
+  it('is an image by its name, and one that is built from a file', () => {
+    expect(notAllowed(specOf({ image: 'debian:12' }), 'never', true)).toBeNull();
+    expect(notAllowed(specOf({ imageFile: 'ci/Dockerfile' }), 'never', true)).toBeNull();
+  });
+
+  it('is nothing where there is no engine', () => {
+    expect(why({ image: 'debian:12' }, false)).toMatch(/^image debian:12: .* no container engine/);
+    expect(why({ imageFile: 'D' }, false)).toMatch(/^image-file D: .* no container engine/);
+  });
+
+  it('is nothing that may be a flag, an image of another repository, or a file of the host', () => {
+    expect(why({ image: '--privileged' })).toMatch(/is no image's name/);
+    expect(why({ image: '0123456789ab' })).toMatch(/may be another repository's/);
+    expect(why({ imageFile: '../../etc/passwd' })).toMatch(/is no file within the checkout/);
+    expect(why({ image: 'a:1', imageFile: 'D' })).toMatch(/is no file within the checkout/);
+  });
+});
+
 describe('the outcome of a run', () => {
   it('says that the disk was full where preparing met ENOSPC', () => {
     const error = Object.assign(new Error('ENOSPC: no space left on device, mkdir /x'), { code: 'ENOSPC' });

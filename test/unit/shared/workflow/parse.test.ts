@@ -188,9 +188,34 @@ describe('a fault', () => {
       "f:3:5: `image` is `--privileged`, which is no image's name, in `a (--privileged)`",
     ],
     [
-      'an image file',
-      `jobs:\n  a: {${STEPS}, image-file: D}\n`,
-      'f:2:26: the key `image-file`: images built from a file are not built yet; expected `image`',
+      'an image by its id',
+      `jobs:\n  a: {${STEPS}, image: 0123456789ab}\n`,
+      "f:2:26: `image` is `0123456789ab`, an image's id; expected its name, with a tag, in `a`",
+    ],
+    [
+      'an image file outside of the checkout',
+      `jobs:\n  a: {${STEPS}, image-file: ../D}\n`,
+      'f:2:38: `image-file`: expected a file within the checkout, such as ci/Dockerfile',
+    ],
+    [
+      'an image file that a matrix has led out of the checkout',
+      `jobs:\n  a:\n    image-file: "\${{ matrix.i }}/D"\n    ${STEPS}\n    strategy: {matrix: {i: [x, ..]}}\n`,
+      'f:3:5: `image-file` is `../D`, which is no file within the checkout, in `a (..)`',
+    ],
+    [
+      'an image file beside an image',
+      `jobs:\n  a: {${STEPS}, image: x:1, image-file: D}\n`,
+      'f:2:38: there is `image` beside `image-file`; expected one of them in `a`',
+    ],
+    [
+      'an image file without a checkout',
+      `jobs:\n  a: {${STEPS}, checkout: false, image-file: D}\n`,
+      'f:2:43: `image-file` is a file of the checkout, and there is `checkout: false` in `a`',
+    ],
+    [
+      'a pull that only an operator may forbid',
+      `jobs:\n  a: {${STEPS}, image: x:1, image-pull: never}\n`,
+      'f:2:50: `image-pull`: expected missing or always',
     ],
     [
       'services without an image',
