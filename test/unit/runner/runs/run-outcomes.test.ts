@@ -58,7 +58,7 @@ describe('services', () => {
     expect(refused?.detail).toContain(name);
   });
 
-  it('may not take the name of the job or of another, nor a flag or another repository's image', () => {
+  it('may not take the name of the job or of another, nor a flag or an image of another repository', () => {
     const two = { services: [...services().services, ...services().services] };
     const flag = { services: [{ name: 'db', image: '--privileged' }] };
     const id = { services: [{ name: 'db', image: '0123456789ab' }] };
