@@ -124,7 +124,9 @@ describe('the comment of a command', () => {
     issue.locked = true;
     await rig.command(8, 'alice');
     await rig.settle();
-    expect(rig.dead).toEqual([expect.stringMatching(/^comment: POST .*\/issues\/8\/comments: HTTP 423/)]);
+    expect(await rig.dead()).toEqual([
+      expect.stringMatching(/^comment: POST .*\/issues\/8\/comments: HTTP 423/),
+    ]);
     issue.locked = false;
     expect(await rig.store.tasks.retry(null)).toBe(1);
     await rig.settle();
@@ -135,7 +137,9 @@ describe('the comment of a command', () => {
     await rig.command(99, 'alice');
     await rig.settle();
     await rig.passUntilIdle();
-    expect(rig.dead).toEqual([expect.stringMatching(/^comment: .*issues\/99\/comments: HTTP (404|500)/)]);
+    expect(await rig.dead()).toEqual([
+      expect.stringMatching(/^comment: .*issues\/99\/comments: HTTP (404|500)/),
+    ]);
   });
 });
 
@@ -158,8 +162,11 @@ describe('an abort', () => {
     const second = await rig.command(3, 'alice');
     const elsewhere = await rig.command(4, 'alice');
     await rig.settle();
-    await abort('alice');
+    await rig.stop();
+    const aborted = abort('alice');
     const later = await rig.command(3, 'alice');
+    await rig.start();
+    await aborted;
     await rig.settle();
     const run = async (id: number) => rig.store.runs.get(id);
     expect(await run(first)).toMatchObject({ state: 'running', cancelWhy: 'aborted by alice (comment 77)' });
