@@ -96,6 +96,22 @@ describe('the comment of a command', () => {
     expect((await rig.store.forges.get(REPOSITORY))?.botLogin).toBe(BOT);
   });
 
+  it('is looked for where the repository has moved, and what has its old id there is left alone', async () => {
+    const { leased } = await running();
+    const moved = rig.forge.project('new/home');
+    moved.issue(3);
+    const [old] = rig.project.commentsOf(3);
+    const other = { ...rig.forge.comment(moved, 3, BOT, 'another thing'), id: old?.id ?? 0 };
+    moved.comments.clear();
+    moved.comments.set(other.id, other);
+    await rig.register(rig.project, { project: 'new/home' });
+    await rig.finish(leased);
+    await rig.settle();
+    expect(other.body).toBe('another thing');
+    expect(moved.commentsOf(3)).toHaveLength(2);
+    expect(moved.commentsOf(3)[1]?.body).toContain('**passed**');
+  });
+
   it('says why a command was refused', async () => {
     rig.forge.user(rig.project, 'bob', 'read');
     const run = await rig.command(3, 'bob');
