@@ -21,7 +21,7 @@ export async function planChange(
 ): Promise<ChangePlan> {
   const ref = refOf(event);
   // null also where the remote has no refs of pull requests
-  const head = event.kind === 'push' ? await mirror.head(ref) : await mirror.fetchHead(ref);
+  const head = event.kind === 'push' ? null : await mirror.fetchHead(ref);
   const commit = await mirror.commit(event.kind === 'push' ? event.after : event.sha);
   if (commit === null) return 'gone';
   const { sha, message } = commit;
@@ -54,7 +54,7 @@ export async function planChange(
   return pipeline(facts, title, {
     runs: expandWorkflow(workflow, facts),
     // what has been pushed since will end these instead
-    supersedes: head === null || head === sha,
+    supersedes: event.kind === 'push' ? commit.refs.includes(ref) : head === null || head === sha,
   });
 }
 

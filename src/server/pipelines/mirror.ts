@@ -12,6 +12,8 @@ export interface ResolvedRef {
 
 export interface Commit {
   readonly sha: string;
+  /** Branches and tags of the mirror that stand at it since the last fetch, in full. */
+  readonly refs: readonly string[];
   /** The whole of it. */
   readonly message: string;
 }
@@ -204,12 +206,21 @@ export class Mirror {
     return reply.ok && HASH.test(sha) ? sha : null;
   }
 
+  /** By one program: starting one holds the event loop up. */
   async #describe(hash: string): Promise<Commit | null> {
-    const args = ['log', '-1', '--no-show-signature', '--format=%H%n%B', `${hash}^{commit}`, '--'];
+    // named here, since a person's own git settings may hide some
+    const refs = ['--decorate=full', '--decorate-refs=refs/heads', '--decorate-refs=refs/tags'];
+    const shown = ['--no-show-signature', ...refs, '--format=%H%n%D%n%B'];
+    const args = ['log', '-1', ...shown, `${hash}^{commit}`, '--'];
     const options = { cwd: this.dir, timeoutMs: LOCAL_MS, maxBytes: 8 * 1024 * 1024 };
     const reply = await this.#git(args, options);
-    const [sha = ''] = reply.stdout.split('\n', 1);
-    return reply.ok && HASH.test(sha) ? { sha, message: reply.stdout.slice(sha.length + 1) } : null;
+    const [sha = '', at = ''] = reply.stdout.split('\n', 2);
+    if (!reply.ok || !HASH.test(sha)) return null;
+    return {
+      sha,
+      refs: at.split(', ').map((ref) => ref.replace(/^(?:tag: |HEAD -> )/, '')),
+      message: reply.stdout.slice(sha.length + at.length + 2),
+    };
   }
 
   /** What is neither branch nor tag: a change's head under `refs/pull/`, or a commit only it reaches. */

@@ -57,7 +57,8 @@ function supersedeOlder(
   effects: Effects,
 ): void {
   const older = sql.all<{ id: number }>(
-    `select r.id from runs r join pipelines p on p.id = r.pipeline
+    // SQLite would look through all that are queued
+    `select r.id from runs r indexed by runs_to_supersede join pipelines p on p.id = r.pipeline
      where r.repository = ? and r.state = 1 and r.supersede = 1 and p.id < ? and p.ref = ? and p.event = ?
      order by r.id`,
     by.repository,

@@ -211,7 +211,8 @@ export class SqliteRuns implements RunStore {
 
   async repositoriesToPrepare(): Promise<string[]> {
     const rows = this.#sql.all<{ repository: string }>(
-      'select distinct repository from runs where state = 0 and authorised = 1',
+      // SQLite would look through all that are received
+      'select distinct repository from runs indexed by runs_to_prepare where state = 0 and authorised = 1',
     );
     return rows.map(({ repository }) => repository);
   }

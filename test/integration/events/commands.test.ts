@@ -189,6 +189,16 @@ describe('commands', () => {
     expect((await runs.why(3))?.reasons).toMatchObject([{ code: 'commands' }]);
   });
 
+  it('delivered side by side have runs in the order of their events', async () => {
+    const bodies = Array.from({ length: 40 }, (_, at) =>
+      commentPayload({ comment: 5_000 + at, body: `/agent fix ${at}`, author: 'carol' }),
+    );
+    await Promise.all(bodies.map((body) => rig.deliver('issue_comment', body)));
+    const pipelines = (await rig.settled()).map(({ pipeline }) => pipeline ?? 0);
+    expect(pipelines).toHaveLength(40);
+    expect(pipelines).toEqual(pipelines.toSorted((a, b) => a - b));
+  });
+
   it('that were authorised are prepared after a restart', async () => {
     await rig.server.store.repositories.set('team/app', { cloneUrl: '/not/there' });
     await comment('/agent plan');
