@@ -156,10 +156,12 @@ describe('vole cache verify', () => {
     const env = { ...process.env, VOLE_JOB_MARKER: `${rig.dir.id}/7-1.0123abcd` };
     const running = execFile('sleep', ['1000'], { env });
     cleanup.defer(() => void running.kill('SIGKILL'));
+    mkdirSync(path.join(rig.dir.layout.jobs, 'of a person'));
     const { stdout, code } = await cache('verify');
     expect(code).toBe(74);
+    expect(stdout).toContain("jobs/of a person has no owner record, and no tree of vole's has such a name");
     expect(stdout).toContain(`1 process of its job runs (${running.pid}): end it, then run`);
-    expect(readdirSync(rig.dir.layout.jobs)).toEqual(['7-1.0123abcd']);
+    expect(readdirSync(rig.dir.layout.jobs)).toEqual(['7-1.0123abcd', 'of a person']);
   });
 });
 
