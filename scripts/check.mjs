@@ -27,7 +27,12 @@ function run(title, args) {
 mkdirSync(path.dirname(results), { recursive: true });
 rmSync(results, { force: true });
 const failedChecks = checks.filter((name) => !run(name, ['run', '--silent', `check:${name}`]));
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`];
+const reporters = [
+  '--reporter=default',
+  '--reporter=./test/support/skipped-reporter.ts',
+  '--reporter=json',
+  `--outputFile.json=${results}`,
+];
 const testsPassed = run('tests', ['test', '--silent', '--', ...reporters]);
 
 function readResults() {

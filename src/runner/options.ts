@@ -1,3 +1,5 @@
+import type { ContainerSettings } from '../shared/engine/job-container.ts';
+import type { EngineName } from '../shared/engine/types.ts';
 import type { Connect, Endpoint } from './session/session.ts';
 
 /** Where a runner's own log goes: objects of facts and one line, as pino takes them. */
@@ -14,7 +16,7 @@ export type SizeOrShare = { bytes: number } | { share: number };
 export interface RunnerOptions {
   readonly connect: Connect;
   readonly endpoint: Endpoint;
-  readonly hello: Omit<Parameters<Connect>[1], 'slot'>;
+  readonly hello: Omit<Parameters<Connect>[1], 'slot' | 'engine'>;
   readonly backoffMs: (tries: number) => number;
   readonly dir: string;
   readonly jobs: number;
@@ -30,6 +32,13 @@ export interface RunnerOptions {
   readonly killGraceMs: number;
   readonly logLimitBytes: number;
   readonly artifactLimitBytes: number;
+  /** `auto`: whichever engine answers, or none; a named one must answer. */
+  readonly engine: EngineName | 'auto' | 'none';
+  /** The environment of the engine's client. */
+  readonly engineEnv: Readonly<Record<string, string>>;
+  readonly container: ContainerSettings;
+  /** How many images built from an image-file stay. */
+  readonly imageKeep: number;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly cpus: number;
   readonly memoryBytes: number;

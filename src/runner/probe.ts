@@ -23,6 +23,7 @@ const LOST: RunOutcome = {
  */
 export async function probe(
   options: RunnerOptions,
+  engine: string,
   dead: readonly DeadRun[],
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -30,7 +31,7 @@ export async function probe(
   const link = new SessionLink({
     connect: options.connect,
     endpoint: options.endpoint,
-    hello: { ...options.hello, slot: -1 },
+    hello: { ...options.hello, engine, slot: -1 },
     backoffMs: options.backoffMs,
     welcomed: false,
     onEvent: (event) => {

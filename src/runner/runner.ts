@@ -108,7 +108,7 @@ export class Runner {
       const link = new SessionLink({
         connect: options.connect,
         endpoint: options.endpoint,
-        hello: { ...options.hello, slot: index },
+        hello: { ...options.hello, engine: host.engine, slot: index },
         backoffMs: options.backoffMs,
         welcomed: true,
         onEvent: (event) => this.#onLink(index, event, onReady),

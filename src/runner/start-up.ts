@@ -1,5 +1,7 @@
 import path from 'node:path';
+import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
+import { isImageName } from '../shared/image-name.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
@@ -8,14 +10,19 @@ import { OwnersOf } from './cache/owners-of.ts';
 import { SavedCheckouts } from './cache/saved-checkouts.ts';
 import { TrimTicker } from './cache/trim-ticker.ts';
 import { Trimmer } from './cache/trimmer.ts';
-import { FileThread } from './dir/file-thread.ts';
+import { FileThreads } from './dir/file-threads.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
+import { BuiltImages } from './engine/built-images.ts';
+import { chooseEngine } from './engine/choose-engine.ts';
+import { HelperImages } from './engine/helper-images.ts';
+import { rootHelper } from './engine/root-helper.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
 import { Spawner } from './pool/spawner.ts';
 import { probe } from './probe.ts';
+import { Afterwards } from './runs/afterwards.ts';
 import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
 import type { RunServices } from './runs/run-in-flight.ts';
@@ -38,6 +45,8 @@ async function needTools(names: readonly string[]): Promise<void> {
 /** What the slots of a process share, ready for use. */
 export interface HostServices {
   readonly runs: RunServices;
+  /** The container engine's name, or `none`. */
+  readonly engine: string;
   /** Resolves when the disk has room for another run, or the signal aborts. */
   room(signal: AbortSignal): Promise<void>;
   /** Looks at the disk now, for a run has just found it full. */
@@ -60,7 +69,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   await needTools(['git', 'mkfifo']);
   step('directory');
   const dir = await openDir(options.dir);
-  const files = new FileThread(options.fileThreadFile);
+  const files = new FileThreads(options.fileThreadFile);
   const trash = new Trash(dir.layout.trash, files, warn);
   const owners = new OwnersOf(dir.layout.jobs);
   const namespaces = new Namespaces(dir, trash, owners);
@@ -72,23 +81,38 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const alive = new ProcessSeats(dir).take(options.hello.process);
   const fifos = new FifoStock(path.join(dir.layout.fifos, options.hello.process));
 
-  step('engine'); // none is asked for: jobs run on the host
+  step('engine');
+  const engine = await chooseEngine(options.engine, options.engineEnv, log);
+  const images = new HelperImages();
+  const built = new BuiltImages(dir, engine, options.imageKeep, images, warn);
+  for (const { image, trust, lastUsed } of namespaces.records.all()) {
+    if (isImageName(image) && image !== 'host') images.used(image, trust, lastUsed);
+  }
+  if (engine && process.getuid?.() !== 0) {
+    trash.helpedBy(rootHelper(engine, images, { directory: dir.id, process: options.hello.process }));
+  }
   step('sweep');
-  const swept = await sweep(dir, trash, options.hello.process);
-  for (const line of swept.lines) log.info({}, line);
+  const swept = await sweep(dir, trash, options.hello.process, { facts: engine, env: options.engineEnv });
+  for (const line of [...swept.lines, ...(await built.sweep())]) log.info({}, line);
+  built.trimSoon();
   step('saved checkouts');
-  log.debug(saved.tidy(), 'tidied the saved checkouts');
+  const { removed, ...tidied } = saved.tidy();
+  if (removed.length > 0) {
+    log.info({ removed }, `removed ${counted(removed.length, 'file')} that a killed git left in git/`);
+  }
+  log.debug(tidied, 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
-    const cleared = trimmer.clearFree();
+    const cleared = await trimmer.clearFree();
     log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
   }
   step('probe');
   let server: string | null = null;
   try {
-    server = await probe(options, swept.dead, signal);
+    server = await probe(options, engine?.name ?? 'none', swept.dead, signal);
   } finally {
     if (server === null) {
+      await built.close();
       alive.release();
       await files.close();
     }
@@ -99,17 +123,21 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const own = path.join(dir.layout.fifos, options.hello.process);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const pool = new WorkerPool(options.workerFile, options.jobs);
+  const afterwards = new Afterwards();
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
   return {
     room: (leaving) => ticker.room(leaving),
     lookAtDisk: () => ticker.look(),
+    engine: engine?.name ?? 'none',
     runs: {
+      engine,
+      afterwards,
       pool,
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -124,6 +152,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     close: async () => {
       ticker.stop();
       await pool.close();
+      await afterwards.close();
+      await built.close();
       await spawner.close();
       await fifos.close();
       cgroups.close();

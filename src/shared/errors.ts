@@ -34,6 +34,12 @@ export const ERRORS = {
     meaning: 'A program vole needs is not on this host.',
     remedy: '`vole doctor` says which, and how to install it.',
   },
+  'engine-unusable': {
+    exit: 69,
+    meaning: 'The container engine that was asked for does not answer, or does not take this user.',
+    remedy:
+      'The message has its words and what to do; `docker ps` as the same user shows the same. `--engine none` runs without.',
+  },
   'disk-full': {
     exit: 73,
     meaning: 'The file system is full.',

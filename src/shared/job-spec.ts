@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_SERVICES, SERVICE_NAME } from './service-rules.ts';
 
 /**
  * What a runner is told to do for one run, as it stands in the `job` message. A spec that does not
@@ -22,8 +23,25 @@ export const stepSpecSchema = z.object({
 });
 export type StepSpec = z.infer<typeof stepSpecSchema>;
 
+export const serviceSpecSchema = z.object({
+  /** A host name: others in the job's network reach it by this. */
+  name: z.string().regex(SERVICE_NAME),
+  image: z.string().min(1),
+  env: envSchema.default({}),
+  /** Arguments in place of the image's own; its entry point stays. */
+  command: z.array(z.string()).nullable().default(null),
+  /** For its container's `/bin/sh`; it is ready once this exits with 0. */
+  healthCheck: z.string().min(1).nullable().default(null),
+  /** TCP ports that it must listen on to be ready; null: any that its image exposes. */
+  readyPorts: z.array(z.number().int().min(1).max(65_535)).nullable().default(null),
+});
+export type ServiceSpec = z.infer<typeof serviceSpecSchema>;
+
 export const TRUSTS = ['trusted', 'untrusted'] as const;
 export type Trust = (typeof TRUSTS)[number];
+
+/** When a workflow may wish an image to be pulled; an operator has `never` beside it. */
+export const IMAGE_PULL_WISHES = ['missing', 'always'] as const;
 
 export const jobSpecSchema = z.object({
   run: z.number().int().positive(),
@@ -46,7 +64,14 @@ export const jobSpecSchema = z.object({
       submodules: z.boolean().default(false),
     })
     .nullable(),
+  /** Of the container; null beside a null `imageFile` is the host. */
   image: z.string().nullable().default(null),
+  /** Containers beside the job's own, which has to have an image. */
+  services: z.array(serviceSpecSchema).max(MOST_SERVICES).default([]),
+  /** In place of `image`: path within the checkout of the file that it is built from. */
+  imageFile: z.string().nullable().default(null),
+  /** Null is the runner's own setting. */
+  imagePull: z.enum(IMAGE_PULL_WISHES).nullable().default(null),
   env: envSchema.default({}),
   /** Given to trusted runs alone; set in the environment and masked in the log. */
   secrets: envSchema.default({}),
@@ -64,3 +89,8 @@ export const jobSpecSchema = z.object({
   memoryBytes: z.number().int().nonnegative().default(0),
 });
 export type JobSpec = z.infer<typeof jobSpecSchema>;
+
+/** Whether the run executes in a container. */
+export function inContainer({ image, imageFile }: Pick<JobSpec, 'image' | 'imageFile'>): boolean {
+  return image !== null || imageFile !== null;
+}

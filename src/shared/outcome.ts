@@ -24,8 +24,10 @@ export function isFinal(state: RunState): state is FinalState {
  *
  * - `exit`: the process ended with a non-zero code; `signal`: a signal ended it
  * - `command-not-found` / `not-executable`: the shell's 127 and 126 where the shell itself said so
+ * - `image`: it could not be pulled or built
  * - `checkout`, `artifact`, `spawn`: that part failed; `disk-full`: ENOSPC while doing it
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
+ * - `service`: one of the job's services did not become ready
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
  * - `workflow`: the workflow file at the commit has a fault, or not the command that was asked for
  * - `bad-job`: the spec is not understood; `worker-died`: the thread ended; `lost`: the lease expired
@@ -49,6 +51,8 @@ export const REASONS = [
   'bad-job',
   'worker-died',
   'engine',
+  'service',
+  'image',
   'host',
   'lost',
 ] as const;

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import type { EngineObject } from './engine/types.ts';
 import { openRegular } from './open-regular.ts';
 import {
   type OwnerEvent,
@@ -40,6 +41,16 @@ export class OwnerFile {
   /** -1 once it is closed. */
   get fd(): number {
     return this.#fd ?? -1;
+  }
+
+  /** Throws where it cannot be written: what no record names must not be made. */
+  engineObject({ kind, engine, name }: EngineObject): void {
+    if (this.#fd === null) throw new Error('the owner record is closed');
+    writeSync(this.#fd, `${JSON.stringify({ what: kind, engine, id: name } satisfies OwnerEvent)}\n`);
+  }
+
+  engineObjectGone({ kind, engine, name }: EngineObject): void {
+    this.#append({ what: `${kind}-gone`, engine, id: name });
   }
 
   /** Idempotent. */
@@ -86,19 +97,19 @@ export function parseOwner(text: string): OwnerRecord | 'unreadable' {
   const identity = ownerIdentitySchema.safeParse(parseJson(first));
   if (!identity.success) return 'unreadable';
   const groups = new Map<number, string>();
-  const containers = new Set<string>();
+  const objects = new Map<string, EngineObject>();
   for (const line of rest) {
     const event = ownerEventSchema.safeParse(parseJson(line));
-    if (event.success) apply(event.data, groups, containers);
+    if (event.success) apply(event.data, groups, objects);
   }
   return {
     identity: identity.data,
     groups: [...groups].map(([pgid, start]) => ({ pgid, start })),
-    containers: [...containers],
+    engineObjects: [...objects.values()],
   };
 }
 
-function apply(event: OwnerEvent, groups: Map<number, string>, containers: Set<string>): void {
+function apply(event: OwnerEvent, groups: Map<number, string>, objects: Map<string, EngineObject>): void {
   switch (event.what) {
     case 'group':
       groups.set(event.pgid, event.start);
@@ -107,10 +118,16 @@ function apply(event: OwnerEvent, groups: Map<number, string>, containers: Set<s
       groups.delete(event.pgid);
       return;
     case 'container':
-      containers.add(event.id);
+    case 'network':
+      objects.set(`${event.what} ${event.engine} ${event.id}`, {
+        kind: event.what,
+        engine: event.engine,
+        name: event.id,
+      });
       return;
     case 'container-gone':
-      containers.delete(event.id);
+    case 'network-gone':
+      objects.delete(`${event.what.replace('-gone', '')} ${event.engine} ${event.id}`);
       return;
     default:
       event satisfies never;

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { ENGINES, type EngineObject } from './engine/types.ts';
+
+const ENGINE_OBJECTS = ['container', 'network'] as const;
+const ENGINE_OBJECTS_GONE = ['container-gone', 'network-gone'] as const;
 
 /**
  * The owner record of a job: `<dir>/jobs/<run>-<attempt>.<server>/owner.jsonl`, written before the namespace
@@ -39,13 +43,15 @@ export type OwnerIdentity = z.infer<typeof ownerIdentitySchema>;
 export const ownerEventSchema = z.discriminatedUnion('what', [
   z.object({ what: z.literal('group'), pgid: z.number().int().positive(), start: z.string() }),
   z.object({ what: z.literal('group-gone'), pgid: z.number().int().positive() }),
-  z.object({ what: z.literal('container'), id: z.string() }),
-  z.object({ what: z.literal('container-gone'), id: z.string() }),
+  /** Written before it is made: it may come to exist, or not. `id` is its name. */
+  z.object({ what: z.enum(ENGINE_OBJECTS), engine: z.enum(ENGINES), id: z.string() }),
+  z.object({ what: z.enum(ENGINE_OBJECTS_GONE), engine: z.enum(ENGINES), id: z.string() }),
 ]);
 export type OwnerEvent = z.infer<typeof ownerEventSchema>;
 
 export interface OwnerRecord {
   readonly identity: OwnerIdentity;
   readonly groups: readonly { pgid: number; start: string }[];
-  readonly containers: readonly string[];
+  /** Containers and networks that may exist. */
+  readonly engineObjects: readonly EngineObject[];
 }

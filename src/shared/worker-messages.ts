@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { JobContainer } from './engine/job-container.ts';
+import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
 import type { RunOutcome } from './outcome.ts';
 
@@ -14,6 +16,8 @@ export interface WorkerTask {
   readonly marker: string;
   /** Directory of the job's cgroup v2, made by the main thread; null where it may make none. */
   readonly cgroup: string | null;
+  /** The container that the run executes in; null on the host. */
+  readonly container: JobContainer | null;
   /** Of the spool, open for appending; the main thread's to close, when the thread is done with the run. */
   readonly spoolFd: number;
   /** For the first step that runs, so that it need not ask; null where there are none. */
@@ -67,6 +71,10 @@ export type FromWorker =
   /** Asks for the descriptors of one step's output FIFOs. */
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
+  /** Is about to make it; answered by `noted` when the owner record names it, or by `not-noted`. */
+  | { type: 'engine-object'; id: number; object: EngineObject }
+  /** Has removed it. */
+  | { type: 'engine-object-gone'; object: EngineObject }
   /** `drained`, of a step: its output was read to the end, so nobody has it open any more. */
   | { type: 'process-gone'; pgid: number; drained?: boolean }
   /** Before the first process of the run is moved into its cgroup. */
@@ -80,6 +88,8 @@ export type ToWorker =
   | { type: 'denied'; id: number; why: string }
   | { type: 'streams'; id: number; streams: StepStreams }
   | { type: 'streams-failed'; id: number; why: string }
+  | { type: 'noted'; id: number }
+  | { type: 'not-noted'; id: number; why: string }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
 

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
+import type { EngineObject } from '../shared/engine/types.ts';
 import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
@@ -82,6 +83,13 @@ export class MainThread {
     const answer = await this.#ask(id, { type: 'streams', id });
     if (answer.type === 'streams') return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
+  }
+
+  /** To be called before it is made, so that whoever ends this run knows of it. Null, or why not. */
+  async noteObject(object: EngineObject): Promise<string | null> {
+    const id = this.#nextId++;
+    const answer = await this.#ask(id, { type: 'engine-object', id, object });
+    return answer.type === 'noted' ? null : answer.type === 'not-noted' ? answer.why : 'not noted';
   }
 
   /** Ends the port, so that the thread may be idle again. */

@@ -119,8 +119,13 @@ export class Rig {
     return ['runner', ...server, ...key, ...hostKey, ...dir, ...args];
   }
 
-  runner(args: readonly string[] = [], env: Record<string, string> = {}): VoleProcess {
-    const runner = new VoleProcess(this.runnerArgs(args), { env });
+  /** `command`: what starts it, see `VoleProcess`. */
+  runner(
+    args: readonly string[] = [],
+    env: Record<string, string> = {},
+    command?: readonly string[],
+  ): VoleProcess {
+    const runner = new VoleProcess(this.runnerArgs(args), { env, ...(command ? { command } : {}) });
     this.cleanup.defer(() => runner.destroy());
     return runner;
   }

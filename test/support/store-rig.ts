@@ -53,6 +53,9 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

@@ -17,12 +17,17 @@ export class VoleProcess {
   #stdout = '';
   #stderr = '';
 
-  constructor(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}) {
+  /** `command`: what starts it in place of Node and the built program. */
+  constructor(
+    args: readonly string[],
+    options: { cwd?: string; env?: Record<string, string>; command?: readonly string[] } = {},
+  ) {
     const env = { ...process.env, ...options.env };
     for (const name of Object.keys(env)) {
       if (name.startsWith('VOLE_') && !options.env?.[name]) delete env[name];
     }
-    this.child = spawn(process.execPath, [bin, ...args], {
+    const [program = '', ...before] = options.command ?? [process.execPath, bin];
+    this.child = spawn(program, [...before, ...args], {
       cwd: options.cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { type TaskEnd, WorkerPool } from '../../src/runner/pool/pool.ts';
+import { ObjectsOfRun } from '../../src/runner/runs/objects-of-run.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
 import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
 import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
@@ -144,6 +145,7 @@ export class RigRun {
   /** Groups as they were announced and as they went. */
   readonly announced: number[] = [];
   readonly gonePgids: number[] = [];
+  readonly announcedObjects: string[] = [];
   readonly artifacts: { name: string; path: string; bytes: number; sha256: string }[] = [];
   readonly spooled: number[] = [];
   readonly terminate: () => Promise<void>;
@@ -160,6 +162,7 @@ export class RigRun {
     this.cgroup = over.cgroup;
     const start = performance.now();
     const processes = new ProcessesOfRun(over.marker, over.cgroup);
+    const objects = new ObjectsOfRun(over.container?.engine ?? null, over.marker);
     const { port1, port2 } = new MessageChannel();
     this.#port = new WorkerPort(
       port1,
@@ -178,6 +181,11 @@ export class RigRun {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
         },
+        engineObject: (object) => {
+          this.announcedObjects.push(object.name);
+          objects.announced(object);
+        },
+        engineObjectGone: (object) => objects.gone(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
       },
@@ -186,6 +194,7 @@ export class RigRun {
     const task = parts.pool.run(
       {
         spawner: null,
+        container: null,
         killGraceMs: 5_000,
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,
@@ -207,6 +216,8 @@ export class RigRun {
       await this.#port.close();
       if (end.type === 'died') await task.terminate();
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
+      const left = await objects.end({ threadDied: end.type === 'died' });
+      if (left !== null) throw new Error(`left in the engine: ${left}`);
       const threadDied = end.type === 'died';
       this.#port.takeBackStreams({ threadDied });
       if (threadDied) closeDescriptors((file) => file.startsWith(`${paths.tree}/`), [spool.fd]);

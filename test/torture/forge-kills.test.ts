@@ -79,13 +79,13 @@ function fresh(): void {
 }
 
 async function start(when = 'never', at = 0): Promise<Server> {
-  const process_ = spawn(process.execPath, [child, data, when, String(at)], {
+  const started = spawn(process.execPath, [child, data, when, String(at)], {
     env: cleanEnv(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const exited = once(process_, 'close');
-  const [line] = (await Promise.race([once(process_.stdout, 'data'), exited])) as [Buffer | null];
-  server = { child: process_, http: String(line).trim(), exited };
+  const exited = once(started, 'close');
+  const [line] = (await Promise.race([once(started.stdout, 'data'), exited])) as [Buffer | null];
+  server = { child: started, http: String(line).trim(), exited };
   return server;
 }
 

@@ -155,6 +155,9 @@ function newRun(name: string, command: string): NewRun {
       event: 'manual',
       source: null,
       image: null,
+      services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

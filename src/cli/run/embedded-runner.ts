@@ -6,7 +6,7 @@ import type { RunningServer } from '../../server/server.ts';
 import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
-import { baseEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
+import { baseEnv, engineEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
 import { version } from '../version.ts';
 
 const ACCOUNT = 'here';
@@ -44,7 +44,6 @@ export async function embeddedRunner(
       slots: settings.jobs,
       labels: [],
       repos: [],
-      engine: 'none',
       cpus: facts.cpus,
       memoryBytes: facts.memoryBytes,
     },
@@ -56,6 +55,7 @@ export async function embeddedRunner(
     ...limitsOf(settings),
     hostJobs: 'always', // it is the person's own machine and tree
     baseEnv: baseEnv(context, settings.jobEnv),
+    engineEnv: engineEnv(context),
     log,
   };
 }

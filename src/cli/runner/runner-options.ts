@@ -26,6 +26,17 @@ export function baseEnv(context: CliContext, names: readonly string[]): Record<s
   return env;
 }
 
+/** What an engine's client reads: where it finds itself, its settings, and the engine. */
+const ENGINE_ENV =
+  /^(PATH|HOME|USER|TMPDIR|XDG_RUNTIME_DIR|XDG_CONFIG_HOME|XDG_DATA_HOME|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|(HTTPS?|NO|ALL)_PROXY|DOCKER_\w+|CONTAINERS?_\w+|REGISTRY_AUTH_FILE|BUILDKIT_\w+)$/i;
+
+export function engineEnv({ env }: Pick<CliContext, 'env'>): Record<string, string> {
+  const given = Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && ENGINE_ENV.test(name) ? [[name, value]] : [],
+  );
+  return { PATH: '/usr/local/bin:/usr/bin:/bin', ...Object.fromEntries(given) };
+}
+
 /** What is the same for `vole runner` and the runner within `vole run`. */
 export function hostFacts(
   jobs: number,
@@ -64,6 +75,9 @@ export function limitsOf(
   | 'killGraceMs'
   | 'logLimitBytes'
   | 'artifactLimitBytes'
+  | 'engine'
+  | 'container'
+  | 'imageKeep'
 > {
   return {
     noCache: settings.noCache,
@@ -75,6 +89,18 @@ export function limitsOf(
     killGraceMs: settings.killGrace,
     logLimitBytes: settings.logLimit,
     artifactLimitBytes: settings.artifactLimit,
+    engine: settings.engine,
+    imageKeep: settings.imageKeep,
+    container: {
+      limits: {
+        memoryBytes: settings.containerMemory,
+        cpus: settings.containerCpus,
+        pids: settings.containerPids || null,
+      },
+      user: settings.containerUser,
+      pull: settings.imagePull,
+      serviceTimeoutMs: settings.serviceTimeout,
+    },
   };
 }
 
@@ -101,7 +127,6 @@ export function runnerOptions(
       slots: settings.jobs,
       labels: [...settings.labels],
       repos: [...settings.repos],
-      engine: settings.engine,
       cpus,
       memoryBytes,
     },
@@ -115,6 +140,7 @@ export function runnerOptions(
     ...limitsOf(settings),
     hostJobs: settings.hostJobs,
     baseEnv: baseEnv(context, settings.jobEnv),
+    engineEnv: engineEnv(context),
     log,
   };
 }

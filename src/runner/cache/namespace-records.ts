@@ -43,6 +43,11 @@ export class NamespaceRecords {
     }
   }
 
+  /** Every one that can be read. */
+  all(): NamespaceRecord[] {
+    return this.names().flatMap((name) => this.read(name) ?? []);
+  }
+
   /** At a hold's begin and end. A minute is exact enough for the order of eviction, and a file less a job. */
   used(name: string, key: NamespaceKey): void {
     const before = this.read(name);

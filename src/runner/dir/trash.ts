@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { oneLine } from '../../shared/errors.ts';
-import type { FileThread } from './file-thread.ts';
+import type { FileThreads } from './file-threads.ts';
 import { makeWritable } from './open-folder.ts';
 
 /** A directory is moved only by who may write it, since its `..` changes; a job may have made it 0555. */
@@ -17,22 +17,37 @@ function move(file: string, place: string): void {
   }
 }
 
+/** Does as root what this process may not; false where it could not. */
+export interface RootHelper {
+  /** Removes what is in the folder. */
+  empty(folder: string): Promise<boolean>;
+  /** Makes the folder itself this user's. */
+  own(folder: string): Promise<boolean>;
+}
+
 /**
  * The way out of a directory: renamed into `trash/` at once, deleted behind by the file thread. What a
  * crash leaves there is deleted at the next start or trim. Renaming a link moves the link.
  */
 export class Trash {
   readonly #dir: string;
-  readonly #files: FileThread;
+  readonly #files: FileThreads;
   readonly #warn: (line: string) => void;
   /** What is being deleted, by its place here. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
+  #total = 0;
+  #helper: RootHelper | null = null;
 
-  constructor(dir: string, files: FileThread, warn: (line: string) => void) {
+  constructor(dir: string, files: FileThreads, warn: (line: string) => void) {
     this.#dir = dir;
     this.#files = files;
     this.#warn = warn;
+  }
+
+  /** For what containers of jobs have written as root. */
+  helpedBy(helper: RootHelper | null): void {
+    this.#helper = helper;
   }
 
   /** Moves a path here; false where there is nothing at it. Throws where it may not be moved. */
@@ -54,6 +69,8 @@ export class Trash {
       return this.put(file) ? 'put' : 'none';
     } catch (error) {
       this.#tell([`${file}: ${oneLine(error).replace(/, rename '.*$/, '')}`]);
+      // In time for the next try.
+      if (this.#helper) this.#track(file, this.#helper.own(file));
       return 'withstood';
     }
   }
@@ -69,19 +86,36 @@ export class Trash {
     return places.length;
   }
 
+  /** How many trees are deleted, of those that there were since there was none. */
+  get progress(): { done: number; total: number } {
+    return { done: this.#total - this.#working.size, total: this.#total };
+  }
+
   /** Resolves when everything put here so far is deleted, or could not be. */
   async settled(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
   #delete(place: string): void {
-    const work = this.#files
-      .remove(place)
-      .then((left) => this.#tell(left))
+    this.#total = this.#working.size === 0 ? 1 : this.#total + 1;
+    this.#track(place, this.#removed(place));
+  }
+
+  async #removed(place: string): Promise<void> {
+    const left = await this.#files.remove(place);
+    const helped = left.length > 0 && this.#helper !== null && (await this.#helper.empty(place));
+    this.#tell(helped ? await this.#files.remove(place) : left);
+  }
+
+  #track(place: string, work: Promise<unknown>): void {
+    const tracked = work
       // The thread died or is closed: what is left is deleted by the next start or trim.
-      .catch(() => {})
+      .then(
+        () => {},
+        () => {},
+      )
       .finally(() => this.#working.delete(place));
-    this.#working.set(place, work);
+    this.#working.set(place, tracked);
   }
 
   /** What cannot be deleted is said once: it stays where it is and is tried again. */

@@ -1,9 +1,13 @@
 import { MessageChannel } from 'node:worker_threads';
-import type { JobSpec } from '../../shared/job-spec.ts';
+import type { JobContainer } from '../../shared/engine/job-container.ts';
+import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
+import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
+import type { Afterwards } from './afterwards.ts';
+import { ObjectsOfRun } from './objects-of-run.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { Reporter, type RunEnd } from './reporter.ts';
 import {
@@ -24,7 +28,14 @@ export interface JobRoom {
   readonly spool: SpoolReader;
   readonly cgroup: string | null;
   readonly marker: string;
-  readonly owner: { group(pgid: number): void; groupGone(pgid: number): void };
+  readonly container: JobContainer | null;
+  readonly owner: {
+    group(pgid: number): void;
+    groupGone(pgid: number): void;
+    /** Throws where it cannot be written down. */
+    engineObject(object: EngineObject): void;
+    engineObjectGone(object: EngineObject): void;
+  };
   /** Closes what a thread that has ended has left open in the tree. */
   closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
@@ -35,6 +46,8 @@ export interface JobRoom {
 
 /** The process-wide services that a run uses. */
 export interface RunServices extends PortServices {
+  /** Null where there is none: jobs run on the host. */
+  readonly engine: EngineFacts | null;
   readonly pool: WorkerPool;
   /** Takes guards and makes tree, owner record, namespace and cgroup. Throws an Error of one clear line. */
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
@@ -44,6 +57,8 @@ export interface RunServices extends PortServices {
   >;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
+  /** Tries again what a run could not finish. */
+  readonly afterwards: Pick<Afterwards, 'add'>;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly onThread: (spec: JobSpec, threadId: number) => void;
   readonly warn: (line: string) => void;
@@ -51,6 +66,8 @@ export interface RunServices extends PortServices {
 
 /** Beyond the grace: how long a worker may take to answer a cancel before its thread is ended. */
 const ANSWER_MS = 5_000;
+/** The same where an engine has to signal what runs and to remove it. */
+const CONTAINER_ANSWER_MS = 30_000;
 const HURRY_MS = 1_000;
 /** How long KILL may take to have ended everything before the slot goes on without it. */
 const GONE_MS = 10_000;
@@ -70,6 +87,7 @@ export class RunInFlight {
   #port: WorkerPort | null = null;
   #task: RunningTask | null = null;
   #processes: ProcessesOfRun | null = null;
+  #objects: ObjectsOfRun | null = null;
   #stop: Stop | null = null;
   /** A stop that came when only the report was left. */
   #lateStop: Stop | null = null;
@@ -90,7 +108,7 @@ export class RunInFlight {
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
     const reporter = this.#startReporter(leaseSeconds);
-    const refusal = notAllowed(this.spec, this.#services.hostJobs);
+    const refusal = notAllowed(this.spec, this.#services.hostJobs, this.#services.engine !== null);
     if (refusal) return await this.#report(refusal, 0, reporter);
     let room: JobRoom;
     try {
@@ -100,11 +118,12 @@ export class RunInFlight {
     }
     reporter.attach(room.spool);
     const end = await this.#runTask(room, reporter);
-    await this.#letGo(end, room);
+    const unfinished = await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
-    room.dispose();
+    if (unfinished) this.#services.afterwards.add(unfinished);
+    else room.dispose();
     return report;
   }
 
@@ -119,13 +138,16 @@ export class RunInFlight {
     }
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
-    const unanswered = setTimeout(() => this.#endThread(), this.#services.task.killGraceMs + ANSWER_MS);
+    const boundMs =
+      this.#services.task.killGraceMs + (inContainer(this.spec) ? CONTAINER_ANSWER_MS : ANSWER_MS);
+    const unanswered = setTimeout(() => this.#endThread(), boundMs);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
 
   /** After a cancel whose grace nobody will wait for: KILL to its processes, and it is reported. */
   hurry(): void {
     this.#processes?.kill();
+    this.#objects?.kill();
     const unanswered = setTimeout(() => this.#endThread(), HURRY_MS);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }
@@ -135,6 +157,7 @@ export class RunInFlight {
     this.cancel('interrupted', 'the runner was told to go at once');
     this.#reporter?.abandon();
     this.#processes?.kill();
+    this.#objects?.kill();
     this.#endThread();
   }
 
@@ -173,6 +196,8 @@ export class RunInFlight {
     const { port1, port2 } = new MessageChannel();
     const processes = new ProcessesOfRun(room.marker, room.cgroup);
     this.#processes = processes;
+    const objects = new ObjectsOfRun(this.#services.engine, room.marker);
+    this.#objects = objects;
     this.#port = new WorkerPort(port1, this.#services, {
       thread: (id) => {
         this.#task?.begun();
@@ -185,6 +210,14 @@ export class RunInFlight {
       processGone: (pgid) => {
         processes.gone(pgid);
         room.owner.groupGone(pgid);
+      },
+      engineObject: (object) => {
+        room.owner.engineObject(object);
+        objects.announced(object);
+      },
+      engineObjectGone: (object) => {
+        objects.gone(object);
+        room.owner.engineObjectGone(object);
       },
       cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
@@ -206,6 +239,7 @@ export class RunInFlight {
         port: port2,
         marker: room.marker,
         cgroup: room.cgroup,
+        container: room.container,
         startedAt: this.#startedAt,
       },
       port2,
@@ -225,8 +259,11 @@ export class RunInFlight {
     void this.#task?.terminate();
   }
 
-  /** Guards go when the processes are gone. What withstands KILL keeps them, and the slot goes on. */
-  async #letGo(end: TaskEnd, room: JobRoom): Promise<void> {
+  /**
+   * Guards go when the processes and containers are gone. What withstands KILL keeps them, and the slot
+   * goes on. So it does where the engine is away: then the rest is given, to be done when it is back.
+   */
+  async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
     if (end.type === 'died') await this.#task?.terminate();
     const threadDied = end.type === 'died';
     this.#port?.takeBackStreams({ threadDied });
@@ -235,9 +272,26 @@ export class RunInFlight {
     if (gone === false) {
       const { run, attempt } = this.spec;
       this.#services.warn(`run ${run} attempt ${attempt}: processes withstand KILL; its cache stays in use`);
-      return;
+      return null;
     }
-    this.#port?.releaseGuards();
-    room.releaseCache({ joined: this.#processes?.joinedCgroup ?? false });
+    const release = (): void => {
+      this.#port?.releaseGuards();
+      room.releaseCache({ joined: this.#processes?.joinedCgroup ?? false });
+    };
+    const left = (await this.#objects?.end({ threadDied })) ?? null;
+    if (left === null) {
+      release();
+      return null;
+    }
+    const { run, attempt } = this.spec;
+    this.#services.warn(
+      `run ${run} attempt ${attempt}: its container stays for now, and its cache in use: ${left}`,
+    );
+    return async () => {
+      if ((await this.#objects?.end({ threadDied })) !== null) return false;
+      release();
+      room.dispose();
+      return true;
+    };
   }
 }

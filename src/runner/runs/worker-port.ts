@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { FifoPair } from '../../shared/platform/fifos.ts';
@@ -14,6 +15,9 @@ export interface PortEvents {
   thread(id: number): void;
   process(pgid: number): void;
   processGone(pgid: number): void;
+  /** Throws where it cannot be written down. */
+  engineObject(object: EngineObject): void;
+  engineObjectGone(object: EngineObject): void;
   cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
@@ -100,6 +104,10 @@ export class WorkerPort {
       case 'process-gone':
         if (message.drained !== undefined) this.#streamsDone(message.drained);
         return this.#events.processGone(message.pgid);
+      case 'engine-object':
+        return this.#note(message.id, message.object);
+      case 'engine-object-gone':
+        return this.#events.engineObjectGone(message.object);
       case 'cgroup-joined':
         return this.#events.cgroupJoined();
       case 'spooled':
@@ -108,6 +116,15 @@ export class WorkerPort {
         return this.#events.artifact(message);
       default:
         return message satisfies never;
+    }
+  }
+
+  #note(id: number, object: EngineObject): void {
+    try {
+      this.#events.engineObject(object);
+      this.#send({ type: 'noted', id });
+    } catch (error) {
+      this.#send({ type: 'not-noted', id, why: oneLine(error) });
     }
   }
 

@@ -13,7 +13,8 @@ import {
 /**
  * What is known of a job's owner and processes from here.
  *
- * - `alive`: the runner that owns it runs; `leftovers`: it does not, but processes of the job do
+ * - `alive`: the runner that owns it runs; `leftovers`: it does not, but processes of the job do, or a
+ *   container of it may
  * - `dead`: nothing of it runs; `unknown`: its pids belong to another pid namespace of this boot
  *
  * Everything but `dead` keeps what the job uses: unknown is busy.
@@ -34,6 +35,8 @@ export function ownerState(record: OwnerRecord, facts: OwnerFacts): OwnerState {
   if (identity.bootId !== facts.bootId) return 'dead';
   if (identity.pidNamespace !== facts.pidNamespace) return 'unknown';
   if (facts.sameProcessAlive(identity.pid, identity.pidStart)) return 'alive';
+  // Whether a container still runs only its engine can tell, and only a sweep asks it.
+  if (record.engineObjects.length > 0) return 'leftovers';
   return facts.leftovers(record).length > 0 ? 'leftovers' : 'dead';
 }
 

@@ -10,7 +10,7 @@ import { endOf } from './retry.ts';
 const MAX_SLEEP_MS = 5_000;
 /** After a write that failed, from a full disk mostly. */
 const RETRY_MS = 1_000;
-const AT_ONCE = 32;
+const AT_ONCE = 256;
 const PER_LANE = 4;
 
 export interface ControlWorkerParts {

@@ -82,7 +82,11 @@ export class ForgeApi {
     const headers = { 'user-agent': 'vole', ...this.dialect.headers(token.value) };
     const request = { method, url, headers, ...(body === undefined ? {} : { body }) };
     const reply = await exchange(request, limits, signal);
-    if (!reply.ok) return failure(null, hide(`${method} ${path}: ${reply.why}`, token.value));
+    if (!reply.ok) {
+      const failed = failure(null, hide(`${method} ${path}: ${reply.why}`, token.value));
+      // As long again, so that the next attempt sees what this one still does there.
+      return reply.late ? { ...failed, retryAfterMs: limits.timeoutMs } : failed;
+    }
     const { status } = reply;
     const answer = { status, headers: reply.headers, json: parsed(hide(reply.text, token.value)) };
     const leftAloneMs = gate.note(status, reply.headers);

@@ -15,7 +15,8 @@ export interface HttpLimits {
 
 export type HttpReply =
   | { readonly ok: true; readonly status: number; readonly headers: Headers; readonly text: string }
-  | { readonly ok: false; readonly why: string };
+  /** `late`: the time was over, and what was asked for may still be done. */
+  | { readonly ok: false; readonly why: string; readonly late: boolean };
 
 /**
  * One request, its answer whole and bounded. A redirect is an answer like another: following it would turn a
@@ -26,7 +27,16 @@ export async function exchange(
   limits: HttpLimits,
   signal: AbortSignal,
 ): Promise<HttpReply> {
-  const late = AbortSignal.timeout(limits.timeoutMs);
+  // One controller of its own: signals that are made of others stay with the longest-lived of them.
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    end();
+  }, limits.timeoutMs);
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
   try {
     const reply = await fetch(request.url, {
       method: request.method,
@@ -36,15 +46,17 @@ export async function exchange(
         ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      signal: AbortSignal.any([late, signal]),
+      signal: ending.signal,
     });
     const text = await boundedText(reply, limits.maxBytes);
-    if (text === null) return { ok: false, why: `the answer is over ${limits.maxBytes} bytes` };
+    if (text === null) return { ok: false, why: `the answer is over ${limits.maxBytes} bytes`, late: false };
     return { ok: true, status: reply.status, headers: reply.headers, text };
   } catch (error) {
-    if (late.aborted) return { ok: false, why: `no whole answer within ${limits.timeoutMs / 1000} s` };
-    if (signal.aborted) return { ok: false, why: 'vole is closing' };
-    return { ok: false, why: causeOf(error) };
+    if (late) return { ok: false, why: `no whole answer within ${limits.timeoutMs / 1000} s`, late };
+    return { ok: false, why: signal.aborted ? 'vole is closing' : causeOf(error), late };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
 }
 

@@ -13,9 +13,9 @@ export class RateGate {
     this.#clock = clock;
   }
 
-  /** 0 where it may be asked. */
+  /** Whole milliseconds; 0 where it may be asked. */
   closedForMs(): number {
-    return Math.max(0, this.#openAt - this.#clock.monotonic());
+    return Math.max(0, Math.ceil(this.#openAt - this.#clock.monotonic()));
   }
 
   /** Null where the answer does not ask for it; otherwise for how long it is closed now. */

@@ -7,7 +7,7 @@ export interface ForgeFailure {
   readonly status: number | null;
   /** One line of at most 500 characters, without the token. */
   readonly why: string;
-  /** It asked to be left alone for so long, all of its API. */
+  /** Not to be tried again before: it asked for it, or may still be at work on this. */
   readonly retryAfterMs: number | null;
   /** False where nothing was sent, since it still wants to be left alone. */
   readonly asked: boolean;

@@ -181,7 +181,14 @@ function afterEnd(row: Row, end: TaskEnd, asked: boolean, now: number): Next {
     case 'again': {
       const attempts = row.attempts + (end.counts ? 1 : 0);
       const { memory } = row;
-      return { state: 'waiting', attempts, dueAt: now + end.inMs, unsure: true, memory, error: end.why };
+      return {
+        state: 'waiting',
+        attempts,
+        dueAt: Math.ceil(now + end.inMs),
+        unsure: true,
+        memory,
+        error: end.why,
+      };
     }
     case 'dead': {
       const { memory } = row;

@@ -44,7 +44,8 @@ export async function spawnStep(command: StepCommand): Promise<Spawned> {
   }
 }
 
-function environmentFault(env: Readonly<Record<string, string>>): string | null {
+/** Which variable the kernel would not take, whoever starts the process; null where it takes all. */
+export function environmentFault(env: Readonly<Record<string, string>>): string | null {
   for (const [name, value] of Object.entries(env)) {
     if (value.includes('\0')) return `variable ${name} has a NUL byte, which no environment can hold`;
     const bytes = Buffer.byteLength(name) + Buffer.byteLength(value) + 2;

@@ -1,3 +1,4 @@
+import type { ServiceSpec } from '../job-spec.ts';
 import { matrixEntries } from './matrix.ts';
 import type { Finding } from './messages.ts';
 import type { RawCommand, RawJob, RawWorkflow } from './schema.ts';
@@ -67,9 +68,24 @@ function jobOf(id: string, job: RawCommand): WorkflowJob {
     retryLost: job['retry-lost'] ?? false,
     timeoutMs: Math.round(job['timeout-minutes'] * 60_000),
     checkout: wanted || null,
+    image: job.image ?? null,
+    services: Object.entries(job.services ?? {}).map(serviceOf),
+    imageFile: job['image-file'] ?? null,
+    imagePull: job['image-pull'] ?? null,
     env: job.env ?? {},
     steps: job.steps.map(stepOf),
     artifacts: job.artifacts,
+  };
+}
+
+function serviceOf([name, service]: [string, NonNullable<RawJob['services']>[string]]): ServiceSpec {
+  return {
+    name,
+    image: service.image,
+    env: service.env ?? {},
+    command: service.command ?? null,
+    healthCheck: service['health-check'] ?? null,
+    readyPorts: service['ready-ports'] ?? null,
   };
 }
 

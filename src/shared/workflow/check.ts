@@ -1,10 +1,14 @@
+import { isImageFile } from '../image-file.ts';
+import { isImageName, mayBeBuiltHere } from '../image-name.ts';
+import { serviceFaults } from '../service-faults.ts';
+
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
 import { WORKFLOW_LIMITS as LIMITS } from './limits.ts';
 import type { Finding } from './messages.ts';
 import { needsFindings } from './needs.ts';
-import type { Workflow, WorkflowJob } from './types.ts';
+import type { ExpandedRun, Workflow, WorkflowJob } from './types.ts';
 import type { Plain, YamlPath } from './yaml-source.ts';
 
 /** What no single key shows: needs, expressions, and how much the file makes of itself. */
@@ -108,6 +112,10 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
         findings.push({ path: [...path, ...at], what: 'key', message });
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
+      for (const [key, message] of imageFaults(run.spec)) add([key], `${message} ${because}`);
+      for (const { name, why } of serviceFaults(run.spec)) {
+        add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
+      }
       for (const [index, step] of run.spec.steps.entries()) {
         if (step.run === '') add(['steps', index, 'run'], `\`run\` is empty ${because}`);
         if (step.workingDirectory.startsWith('/') || step.workingDirectory.split('/').includes('..')) {
@@ -118,4 +126,23 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
     }
   }
   return findings;
+}
+
+function imageFaults({ image, imageFile, source }: ExpandedRun['spec']): [string, string][] {
+  const faults: [string, string][] = [];
+  if (image !== null && imageFile !== null) {
+    faults.push(['image-file', 'there is `image` beside `image-file`; expected one of them']);
+  }
+  if (image !== null && !isImageName(image)) {
+    faults.push(['image', `\`image\` is \`${image}\`, which is no image's name,`]);
+  } else if (image !== null && mayBeBuiltHere(image)) {
+    faults.push(['image', `\`image\` is \`${image}\`, an image's id; expected its name, with a tag,`]);
+  }
+  if (imageFile !== null && !isImageFile(imageFile)) {
+    faults.push(['image-file', `\`image-file\` is \`${imageFile}\`, which is no file within the checkout,`]);
+  }
+  if (imageFile !== null && source === null) {
+    faults.push(['image-file', '`image-file` is a file of the checkout, and there is `checkout: false`']);
+  }
+  return faults;
 }

@@ -1,3 +1,4 @@
+import type { ServiceSpec } from '../job-spec.ts';
 import { putIn } from './expressions.ts';
 import type { ExpandedRun, MatrixEntry, RunFacts, Workflow, WorkflowJob, WorkflowStep } from './types.ts';
 
@@ -89,7 +90,10 @@ function runOf(
       job: name,
       event: facts.event,
       source: job.checkout && { url, ref, sha, submodules: job.checkout.submodules },
-      image: null,
+      image: job.image === null ? null : fill(job.image),
+      services: job.services.map((service) => serviceOf(service, fill)),
+      imageFile: job.imageFile === null ? null : fill(job.imageFile),
+      imagePull: job.imagePull,
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),
@@ -106,6 +110,17 @@ function displayName(job: WorkflowJob, entry: MatrixEntry, key: string): string 
   const values = Object.values(entry);
   if (values.length === 0 || job.name.includes('${{')) return putIn(job.name, entry) || key;
   return `${job.name} (${values.join(', ')})`;
+}
+
+function serviceOf(service: ServiceSpec, fill: (text: string) => string): ServiceSpec {
+  return {
+    name: service.name,
+    image: fill(service.image),
+    env: filled(service.env, fill),
+    command: service.command?.map(fill) ?? null,
+    healthCheck: service.healthCheck === null ? null : fill(service.healthCheck),
+    readyPorts: service.readyPorts,
+  };
 }
 
 function stepOf(step: WorkflowStep, fill: (text: string) => string): ExpandedRun['spec']['steps'][number] {

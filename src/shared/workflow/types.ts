@@ -1,4 +1,4 @@
-import type { JobSpec, Trust } from '../job-spec.ts';
+import type { JobSpec, ServiceSpec, Trust } from '../job-spec.ts';
 
 /** Something wrong in a workflow file; `message` says what was found and what is expected. */
 export interface Fault {
@@ -57,6 +57,11 @@ export interface WorkflowJob {
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
   readonly checkout: { readonly submodules: boolean } | null;
+  /** Null, as is `imageFile`, where the job runs on the host. */
+  readonly image: string | null;
+  readonly services: readonly ServiceSpec[];
+  readonly imageFile: string | null;
+  readonly imagePull: JobSpec['imagePull'];
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly WorkflowStep[];
   readonly artifacts: readonly { readonly name: string; readonly paths: readonly string[] }[];

@@ -3,6 +3,7 @@ import type { StepOutcome } from '../../shared/outcome.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { MainThread } from '../port.ts';
+import type { Place } from './place.ts';
 import { SpawnerClient } from './spawner-client.ts';
 import { runStep } from './step.ts';
 import { skipped } from './step-result.ts';
@@ -23,11 +24,16 @@ export function shouldRun(when: StepSpec['if'], failed: boolean, stopped: boolea
 }
 
 /** Runs the steps in order; gives each one's outcome, the skipped ones' too. */
-export async function runSteps(task: WorkerTask, main: MainThread, log: RunLog): Promise<StepOutcome[]> {
+export async function runSteps(
+  task: WorkerTask,
+  main: MainThread,
+  log: RunLog,
+  place: Place,
+): Promise<StepOutcome[]> {
   const spawner = spawnerAt(task.spawner);
   spawner?.use();
   try {
-    return await inOrder(task, main, log, spawner);
+    return await inOrder(task, main, log, spawner, place);
   } finally {
     spawner?.unuse();
   }
@@ -50,6 +56,7 @@ async function inOrder(
   main: MainThread,
   log: RunLog,
   spawner: SpawnerClient | null,
+  place: Place,
 ): Promise<StepOutcome[]> {
   const outcomes: StepOutcome[] = [];
   let failed = false;
@@ -60,7 +67,7 @@ async function inOrder(
       continue;
     }
     log.say(number, `step ${number}: ${step.name}`);
-    const outcome = await runStep(task, main, log, spawner, step, number);
+    const outcome = await runStep(task, main, log, spawner, place, step, number);
     outcomes.push(outcome);
     if (outcome.result === 'passed') continue;
     const tolerated = step.continueOnError ? ', and the job goes on' : '';

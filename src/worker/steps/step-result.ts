@@ -2,7 +2,7 @@ import type { Reason, StepOutcome } from '../../shared/outcome.ts';
 import type { StepExit } from '../../shared/platform/step-process.ts';
 import type { Stop } from '../port.ts';
 
-type Ended = Pick<StepOutcome, 'result' | 'exitCode' | 'signal' | 'reason' | 'detail'>;
+export type Ended = Pick<StepOutcome, 'result' | 'exitCode' | 'signal' | 'reason' | 'detail'>;
 
 const RESULT_OF_STOP = {
   cancelled: 'cancelled',

@@ -1,6 +1,5 @@
-import { closeSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import net from 'node:net';
-import path from 'node:path';
 import { wholeLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
@@ -11,15 +10,12 @@ import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { MainThread, Stop } from '../port.ts';
 import { workspaceFault } from '../real-folder.ts';
-import { StepProcesses } from './leftovers.ts';
+import type { Place, PlacedProcesses } from './place.ts';
 import type { SpawnerClient } from './spawner-client.ts';
-import { stepEnvironment } from './step-env.ts';
-import { notStarted, resultOfExit } from './step-result.ts';
+import { type Ended, notStarted } from './step-result.ts';
 
 /** After everything was killed: how long a pipe may still be open before it is closed from our side. */
 const DRAIN_MS = 1_000;
-
-type Ended = Omit<StepOutcome, 'name' | 'durationMs'>;
 
 /** Runs one step from its script file to the end of its last process. Never rejects. */
 export async function runStep(
@@ -27,11 +23,12 @@ export async function runStep(
   main: MainThread,
   log: RunLog,
   spawner: SpawnerClient | null,
+  place: Place,
   step: StepSpec,
   number: number,
 ): Promise<StepOutcome> {
   const start = performance.now();
-  const ended = await attempt(task, main, log, spawner, step, number);
+  const ended = await attempt(task, main, log, spawner, place, step, number);
   return { name: step.name, ...ended, durationMs: Math.round(performance.now() - start) };
 }
 
@@ -40,24 +37,26 @@ async function attempt(
   main: MainThread,
   log: RunLog,
   spawner: SpawnerClient | null,
+  place: Place,
   step: StepSpec,
   number: number,
 ): Promise<Ended> {
   const fault = workspaceFault(task.paths);
   if (fault !== null) return notStarted('spawn', fault);
-  const cwd = workingDirectory(task.paths.src, step.workingDirectory);
-  if (!cwd.ok) return notStarted('spawn', cwd.why);
-  let script: string;
+  let placed: ReturnType<Place['command']>;
   try {
-    script = writeScript(task.paths.tree, number, step.run);
+    placed = place.command(step, number);
   } catch (error) {
     return notStarted(
       (error as NodeJS.ErrnoException).code === 'ENOSPC' ? 'disk-full' : 'host',
       wholeLine(error),
     );
   }
+  if (!placed.ok) return notStarted('spawn', placed.why);
+  const { command, release } = placed.placed;
   const streams = await main.streams();
   if (!streams.ok) {
+    release();
     return notStarted(/no space left|ENOSPC/i.test(streams.why) ? 'disk-full' : 'host', streams.why);
   }
   const { fds } = streams;
@@ -65,22 +64,17 @@ async function attempt(
     new Output(fds.stdoutRead, log, log.stream(number, 'o')),
     new Output(fds.stderrRead, log, log.stream(number, 'e')),
   ] as const;
-  const command = {
-    ...shellCommand(step.shell, script),
-    cwd: cwd.path,
-    env: stepEnvironment(task.spec, step, task.paths, task.baseEnv, task.marker),
-  };
   const spawned = await start(spawner, command, fds);
   if (!spawned.ok) {
+    release();
     for (const output of outputs) output.destroy();
     return notStarted('spawn', spawned.why);
   }
   main.tell({ type: 'process', pgid: spawned.pgid, what: step.name });
-  const processes = new StepProcesses(spawned.pgid, task.cgroup, task.marker, () =>
-    main.tell({ type: 'cgroup-joined' }),
-  );
+  const processes = place.processes(spawned.pgid);
   const stopper = new Stopper(main, processes, step.timeoutMs, task.killGraceMs);
   const exit = await spawned.exited;
+  release();
   const closed = Promise.all(outputs.map((output) => output.closed));
   await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
   // The shell is often the first that TERM ends: what it had started has the grace too.
@@ -93,7 +87,7 @@ async function attempt(
   main.tell({ type: 'process-gone', pgid: spawned.pgid, drained });
   if (spawner?.ended && !stop)
     return notStarted('host', 'the process that starts the steps ended; this step was killed');
-  return resultOfExit(exit, stop, outputs[1].lastLine);
+  return await place.result(exit, stop, outputs[1].lastLine);
 }
 
 /** By the spawner, which is small, so that a fork is cheap; by this thread where there is none. */
@@ -111,44 +105,6 @@ async function start(
   closeSync(fds.stdoutWrite);
   closeSync(fds.stderrWrite);
   return spawned;
-}
-
-/** A step's working directory, which may not leave the workspace, through links neither. */
-function workingDirectory(
-  src: string,
-  relative: string,
-): { ok: true; path: string } | { ok: false; why: string } {
-  const wanted = path.resolve(src, relative);
-  const inside = (folder: string, base: string): boolean => folder === base || folder.startsWith(`${base}/`);
-  if (!inside(wanted, src)) return { ok: false, why: `working-directory ${relative} leaves the workspace` };
-  if (wanted === src) return { ok: true, path: src };
-  try {
-    const real = realpathSync(wanted);
-    if (inside(real, realpathSync(src))) return { ok: true, path: wanted };
-    return { ok: false, why: `working-directory ${relative} leaves the workspace through a link` };
-  } catch {
-    return { ok: false, why: `working-directory ${relative} is not there` };
-  }
-}
-
-function writeScript(tree: string, number: number, script: string): string {
-  const file = path.join(tree, `step-${number}.sh`);
-  const write = (): void =>
-    writeFileSync(file, script.endsWith('\n') ? script : `${script}\n`, { flag: 'wx' });
-  try {
-    write();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    rmSync(file, { force: true, recursive: true }); // of a step before this one
-    write();
-  }
-  return file;
-}
-
-/** `sh -e`, or bash as GitHub Actions runs it. */
-function shellCommand(shell: StepSpec['shell'], script: string): { file: string; args: string[] } {
-  if (shell === 'sh') return { file: '/bin/sh', args: ['-e', script] };
-  return { file: 'bash', args: ['--noprofile', '--norc', '-eo', 'pipefail', script] };
 }
 
 /** One end of a step's output, read through a descriptor that the main thread opened. */
@@ -208,7 +164,7 @@ class Stopper {
   #grace: NodeJS.Timeout | undefined;
   #stop: Stop | null = null;
 
-  constructor(main: MainThread, processes: StepProcesses, timeoutMs: number | null, graceMs: number) {
+  constructor(main: MainThread, processes: PlacedProcesses, timeoutMs: number | null, graceMs: number) {
     let sentKill = (): void => {};
     this.killed = new Promise((resolve) => {
       sentKill = resolve;

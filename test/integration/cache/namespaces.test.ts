@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -204,7 +205,7 @@ describe('--no-cache', () => {
   it('at a start clears only what is free', async () => {
     const held = await other.hold('a/a');
     const free = await one.fill('b/b');
-    expect(one.trimmer().clearFree()).toEqual({ removed: [free], busy: [held.name] });
+    expect(await one.trimmer().clearFree()).toEqual({ removed: [free], busy: [held.name] });
     held.release({ remove: false });
   });
 });
@@ -219,6 +220,18 @@ describe('a namespace that no guard holds', () => {
     const name = await one.fill('a/a');
     one.leaveTree(one.identity({ namespace: name, ...change }));
     expect(other.namespaces.removeIfFree(name)).toBe(result);
+  });
+
+  it('is busy while a container of a dead runner may use it', async () => {
+    const name = await one.fill('team/app');
+    const container = { what: 'container', engine: 'docker', id: 'x' };
+    const tree = one.leaveTree(one.identity({ namespace: name, ...DEAD }), [container]);
+    expect(one.namespaces.removeIfFree(name)).toBe('busy');
+    appendFileSync(
+      path.join(tree, 'owner.jsonl'),
+      `${JSON.stringify({ ...container, what: 'container-gone' })}\n`,
+    );
+    expect(one.namespaces.removeIfFree(name)).toBe('removed');
   });
 
   it('is busy while any owner record cannot be read, since it may be its', async () => {

@@ -11,7 +11,9 @@ const [, , data = '', when = 'never', at = '0'] = process.argv;
 let ready = false;
 let commits = 0;
 
-const prototype = Database.prototype as unknown as { prepare(sql: string): { run(): unknown } };
+const prototype = Database.prototype as unknown as {
+  prepare: (this: unknown, sql: string) => { run: () => unknown };
+};
 const { prepare } = prototype;
 prototype.prepare = function (this: unknown, sql: string) {
   const statement = prepare.call(this, sql);

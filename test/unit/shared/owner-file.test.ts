@@ -27,17 +27,21 @@ const identity = {
 const lines = (...all: object[]): string => all.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 describe('parsing an owner record', () => {
-  it('gives groups and containers that have not gone', () => {
+  it('gives groups, containers and networks that have not gone', () => {
     const text = lines(
       identity,
       { what: 'group', pgid: 7, start: '1' },
-      { what: 'container', id: 'x' },
+      { what: 'container', engine: 'docker', id: 'x' },
       { what: 'group', pgid: 8, start: '2' },
       { what: 'group-gone', pgid: 7 },
-      { what: 'container', id: 'y' },
-      { what: 'container-gone', id: 'x' },
+      { what: 'network', engine: 'podman', id: 'x' },
+      { what: 'container-gone', engine: 'docker', id: 'x' },
     );
-    expect(parseOwner(text)).toEqual({ identity, groups: [{ pgid: 8, start: '2' }], containers: ['y'] });
+    expect(parseOwner(text)).toEqual({
+      identity,
+      groups: [{ pgid: 8, start: '2' }],
+      engineObjects: [{ kind: 'network', engine: 'podman', name: 'x' }],
+    });
   });
 
   it('takes the later start of a group number that came again', () => {

@@ -22,13 +22,72 @@ function specOf(change: object) {
 
 describe('what may run on the host', () => {
   it('is a trusted run by default, and an untrusted one is refused by name', () => {
-    expect(notAllowed(specOf({ trust: 'trusted' }), 'trusted')).toBeNull();
-    expect(notAllowed(specOf({}), 'trusted')).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'trusted', false)).toBeNull();
+    expect(notAllowed(specOf({}), 'trusted', false)).toMatchObject({
+      result: 'refused',
+      reason: 'not-allowed',
+    });
   });
 
   it('is everything with always and nothing with never', () => {
-    expect(notAllowed(specOf({}), 'always')).toBeNull();
-    expect(notAllowed(specOf({ trust: 'trusted' }), 'never')).toMatchObject({ result: 'refused' });
+    expect(notAllowed(specOf({}), 'always', false)).toBeNull();
+    expect(notAllowed(specOf({ trust: 'trusted' }), 'never', false)).toMatchObject({ result: 'refused' });
+  });
+});
+
+describe('services', () => {
+  const services = (env = {}, name = 'db') => ({ services: [{ name, image: 'x', env }] });
+
+  it('are refused by name where the job has no image', () => {
+    expect(notAllowed(specOf(services()), 'always', true)).toMatchObject({
+      result: 'refused',
+      reason: 'not-allowed',
+      detail: expect.stringMatching(/^a job with `services` needs an `image`/),
+    });
+    expect(notAllowed(specOf({ image: 'x', ...services({ A: '  b "c" #' }) }), 'always', true)).toBeNull();
+  });
+
+  it.each([
+    [{ MANY: 'a\nb' }, 'MANY'],
+    [{ RETURN: 'a\r' }, 'RETURN'],
+    [{ NUL: 'a\0' }, 'NUL'],
+    [{ LARGE: 'é'.repeat(30_001) }, 'LARGE'],
+  ])('are refused by name where a value cannot be handed over as it is: %#', (env, name) => {
+    const refused = notAllowed(specOf({ image: 'x', ...services(env) }), 'always', true);
+    expect(refused?.detail).toMatch(/^service `db`: /);
+    expect(refused?.detail).toContain(name);
+  });
+
+  it('may not take the name of the job or of another, nor a flag for an image', () => {
+    const two = { services: [...services().services, ...services().services] };
+    const flag = { services: [{ name: 'db', image: '--privileged' }] };
+    for (const change of [services({}, 'job'), two, flag]) {
+      expect(notAllowed(specOf({ image: 'x', ...change }), 'always', true)).toMatchObject({
+        result: 'refused',
+      });
+    }
+  });
+});
+
+describe('what may run in a container', () => {
+  const why = (change: object, engine = true): string | undefined =>
+    notAllowed(specOf(change), 'never', engine)?.detail;
+
+  it('is an image by its name, and one that is built from a file', () => {
+    expect(notAllowed(specOf({ image: 'debian:12' }), 'never', true)).toBeNull();
+    expect(notAllowed(specOf({ imageFile: 'ci/Dockerfile' }), 'never', true)).toBeNull();
+  });
+
+  it('is nothing where there is no engine', () => {
+    expect(why({ image: 'debian:12' }, false)).toMatch(/^image debian:12: .* no container engine/);
+    expect(why({ imageFile: 'D' }, false)).toMatch(/^image-file D: .* no container engine/);
+  });
+
+  it('is nothing that may be a flag, an image of another repository, or a file of the host', () => {
+    expect(why({ image: '--privileged' })).toMatch(/is no image's name/);
+    expect(why({ image: '0123456789ab' })).toMatch(/may be another repository's/);
+    expect(why({ imageFile: '../../etc/passwd' })).toMatch(/is no file within the checkout/);
+    expect(why({ image: 'a:1', imageFile: 'D' })).toMatch(/is no file within the checkout/);
   });
 });
 
@@ -55,5 +114,19 @@ describe('a job message', () => {
 
   it('is refused where its spec is another run than the message says', () => {
     expect(parseJob(2, 1, raw).ok).toBe(false);
+  });
+});
+
+describe('a job with an image', () => {
+  it('may run wherever there is an engine, untrusted and with --host-jobs never too', () => {
+    expect(notAllowed(specOf({ image: 'debian:12' }), 'never', true)).toBeNull();
+  });
+
+  it('is refused by name where there is none, and where its image is a flag', () => {
+    const refusal = notAllowed(specOf({ image: 'debian:12' }), 'always', false);
+    expect(refusal).toMatchObject({ result: 'refused', reason: 'not-allowed' });
+    expect(refusal?.detail).toContain('debian:12');
+    const flag = notAllowed(specOf({ image: '--privileged' }), 'always', true);
+    expect(flag).toMatchObject({ result: 'refused', reason: 'not-allowed' });
   });
 });

@@ -51,3 +51,10 @@ it.each([
 ] as const)('$state: $of', ({ state, change }) => {
   expect(ownerState(record, facts(change))).toBe(state);
 });
+
+it('leftovers: a container that may exist, of which only its engine can tell, until the next boot', () => {
+  const object = { kind: 'container', engine: 'docker', name: 'x' } as const;
+  const contained = { ...record, engineObjects: [object] };
+  expect(ownerState(contained, facts({}))).toBe('leftovers');
+  expect(ownerState(contained, facts({ bootId: 'that' }))).toBe('dead');
+});

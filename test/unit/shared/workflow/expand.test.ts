@@ -37,6 +37,37 @@ describe('the runs of a workflow', () => {
     expect(made[1]?.spec.source).toBeNull();
   });
 
+  it('have services, with the values of the matrix', () => {
+    const text = `
+jobs:
+  test:
+    image: node:22
+    strategy: {matrix: {pg: [15, 16]}}
+    services:
+      db:
+        image: "postgres:\${{ matrix.pg }}"
+        env: {V: "\${{ matrix.pg }}", N: 1, E: }
+        command: [-c, "v=\${{ matrix.pg }}"]
+        health-check: "pg_isready # \${{ matrix.pg }}"
+        ready-ports: 5432
+      cache: {image: redis}
+    steps: [{run: x}]
+`;
+    const { spec } = runs(text)[1] ?? {};
+    expect(spec?.services).toEqual([
+      {
+        name: 'db',
+        image: 'postgres:16',
+        env: { V: '16', N: '1', E: '' },
+        command: ['-c', 'v=16'],
+        healthCheck: 'pg_isready # 16',
+        readyPorts: [5432],
+      },
+      { name: 'cache', image: 'redis', env: {}, command: null, healthCheck: null, readyPorts: null },
+    ]);
+    jobSpecSchema.parse({ ...spec, run: 1, attempt: 1, pipeline: 1 });
+  });
+
   it('have the values of their matrix entry in every text', () => {
     const text = `
 env: {R: root, S: root}
