@@ -51,9 +51,9 @@ it('a job on the host with services is refused by name, and by vole lint before'
   const linted = await vole(['lint', path.join(repository, '.vole.yml')]);
   expect(linted.code).not.toBe(0);
   expect(linted.stdout + linted.stderr).toMatch(
-    /\.vole\.yml:\d+:\d+: a job with `services` needs an `image`/,
+    /\.vole\.yml:\d+:\d+: a job with `services` needs an `image` or `image-file`/,
   );
-  await expect(rig.submit('o/r')).rejects.toThrow(/a job with `services` needs an `image`/);
+  await expect(rig.submit('o/r')).rejects.toThrow(/a job with `services` needs an `image` or `image-file`/);
 });
 
 it('whose runner was killed, they and their network are removed by the next start', async () => {
@@ -92,7 +92,9 @@ it('where the processes of the engine are not to be seen, the engine is asked', 
   });
 });
 
-describe.skipIf(!OwnEngine.possible())('an engine with room for two networks', () => {
+describe('an engine with room for two networks', () => {
+  OwnEngine.need();
+
   it('is enough for many jobs one after another, and for four at once', async () => {
     // Each with six addresses.
     const pool = ['--default-address-pool', 'base=10.213.77.0/28,size=29'];

@@ -218,46 +218,6 @@ describe('a fault', () => {
       'f:2:50: `image-pull`: expected missing or always',
     ],
     [
-      'services without an image',
-      `jobs:\n  a: {${STEPS}, services: {db: {image: x}}}\n`,
-      'f:2:26: a job with `services` needs an `image`: they are reached by their names from its container, not from the host in `a`',
-    ],
-    [
-      'a service without an image',
-      `jobs:\n  a: {${STEPS}, image: x, services: {db: {}}}\n`,
-      'f:2:51: `image`: expected a text, found nothing',
-    ],
-    [
-      'a service that is no host',
-      `jobs:\n  a: {${STEPS}, image: x, services: {my_db: {image: x}}}\n`,
-      'f:2:47: the key `my_db`: expected a host name of lower-case letters, digits and -, which is not job or localhost',
-    ],
-    [
-      'a service with the name of the job',
-      `jobs:\n  a: {${STEPS}, image: x, services: {job: {image: x}}}\n`,
-      'f:2:47: the key `job`: expected a host name of lower-case letters, digits and -, which is not job or localhost',
-    ],
-    [
-      'published ports',
-      `jobs:\n  a: {${STEPS}, image: x, services: {db: {image: x, ports: ["1:1"]}}}\n`,
-      'f:2:62: the key `ports`: a service publishes no ports, the job reaches all of them by its name; expected `ready-ports` for those to wait for',
-    ],
-    [
-      'flags of an engine',
-      `jobs:\n  a: {${STEPS}, image: x, services: {db: {image: x, options: --privileged}}}\n`,
-      'f:2:62: the key `options`: no flag of the engine comes from a workflow; expected `health-check`, `command` or `env`',
-    ],
-    [
-      'a port',
-      `jobs:\n  a: {${STEPS}, image: x, services: {db: {image: x, ready-ports: 70000}}}\n`,
-      'f:2:75: `ready-ports`: expected a whole number from 1 to 65535 or a list, found `70000`',
-    ],
-    [
-      'a value of a service with several lines',
-      `jobs:\n  a:\n    image: x\n    services:\n      db: {image: x, env: {A: "1\\n2"}}\n    ${STEPS}\n`,
-      'f:5:7: service `db`: no value of several lines can be handed to a service in `env`: A in `a`',
-    ],
-    [
       'an action',
       'jobs:\n  a: {steps: [{run: x, uses: y}]}\n',
       'f:2:24: the key `uses`: actions are not supported; expected `run`',
