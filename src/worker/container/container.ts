@@ -139,6 +139,7 @@ export class RunContainer {
   async handBack(): Promise<void> {
     if (process.getuid?.() === 0) return;
     const { user } = await this.#facts;
+    if (user.split(':')[0] === String(process.getuid?.())) return;
     await this.#inside(HAND_BACK, [isRoot(user) ? 'root' : 'other']);
   }
 
