@@ -105,7 +105,9 @@ it('where the processes of the engine are not to be seen, the engine is asked', 
   });
 });
 
-describe.skipIf(!OwnEngine.possible())('an engine with room for two networks', () => {
+describe('an engine with room for two networks', () => {
+  OwnEngine.need();
+
   it('is enough for many jobs one after another, and for four at once', async () => {
     // Each with six addresses.
     const pool = ['--default-address-pool', 'base=10.213.77.0/28,size=29'];

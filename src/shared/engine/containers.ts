@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine, EngineCallOptions } from './engine.ts';
 import type { ContainerLimits, Mount } from './job-container.ts';
 import { labelArguments } from './owned.ts';
-import type { EngineReply } from './types.ts';
+import type { EngineName, EngineReply } from './types.ts';
 
 /** One container that is to run until it is removed. */
 export interface ContainerSpec {
@@ -42,12 +42,14 @@ export interface ContainerState {
 const KEPT_LOG = ['--log-driver', 'json-file', '--log-opt', 'max-size=4m'];
 
 /** The command line that makes and starts a container, never pulling its image. */
-export function runArguments(spec: ContainerSpec): string[] {
+export function runArguments(spec: ContainerSpec, engine: EngineName): string[] {
   const { limits, command } = spec;
   const [program, ...rest] = command ?? [null];
   return [
     'run',
     '--detach',
+    // Podman alone gives its client's proxies to every container.
+    ...(engine === 'podman' ? ['--http-proxy=false'] : []),
     '--pull',
     'never',
     '--name',
@@ -87,7 +89,7 @@ export async function startContainer(
   spec: ContainerSpec,
   options: EngineCallOptions = {},
 ): Promise<EngineReply<string>> {
-  return await engine.call(runArguments(spec), options);
+  return await engine.call(runArguments(spec, engine.name), options);
 }
 
 /**
