@@ -3,16 +3,17 @@
 // event loop's longest stall meanwhile. `node bench/run.mjs locks [--json]` runs it on a built dist/.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Guards } from '../src/shared/lock/guard.ts';
-import { cacheRig } from '../test/support/cache-rig.ts';
+import { type CacheRig, cacheRig, keyOf } from '../test/support/cache-rig.ts';
 
 const HOLDS = 50_000;
 const ROUNDS = 40;
 const KILLS = 10;
+const TURNS = 5;
 const NAMESPACES = 1_000;
 const FILES_EACH = 100;
 
@@ -68,40 +69,66 @@ async function recoveryMs(guards: Guards, locks: string): Promise<number> {
   return median(times);
 }
 
-function fill(folder: string): void {
+/** As so many repositories' jobs leave them, with their records. */
+async function fill(rig: CacheRig): Promise<void> {
   for (let n = 0; n < NAMESPACES; n++) {
-    const namespace = path.join(folder, `n${n}`);
-    mkdirSync(namespace, { recursive: true });
-    for (let m = 0; m < FILES_EACH; m++) writeFileSync(path.join(namespace, `f${m}`), 'x');
+    const held = await rig.namespaces.hold(keyOf(`team/r${n}`), new AbortController().signal);
+    for (let m = 0; m < FILES_EACH; m++) writeFileSync(path.join(held.path, `f${m}`), 'x');
+    held.release({ remove: false });
   }
 }
 
-async function trimming(): Promise<{ du: number; rm: number; measure: number; trim: number; stall: number }> {
+interface Trimming {
+  readonly du: number;
+  readonly measure: number;
+  readonly rm: number;
+  readonly trim: number;
+  readonly measureStall: number;
+  readonly trimStall: number;
+}
+
+/** Of each pair the same number of times in turn, since the machine is not the same from one moment to the next. */
+async function trimming(): Promise<Trimming> {
   const copy = path.join(root, 'copy');
   const rig = await cacheRig(path.join(root, 'dir'), dist);
-  fill(copy);
-  cpSync(copy, rig.dir.layout.cache, { recursive: true });
-  const du = msOf(() => execFileSync('du', ['-s', copy]));
-  const rm = msOf(() => execFileSync('rm', ['-rf', copy]));
-  await rig.files.measure(rig.dir.layout.trash); // starts the thread
-  const begunMeasure = performance.now();
-  await rig.files.measure(rig.dir.layout.cache);
-  const measure = performance.now() - begunMeasure;
+  await fill(rig);
+  cpSync(rig.dir.layout.cache, copy, { recursive: true });
   const stalls = monitorEventLoopDelay({ resolution: 1 });
-  stalls.enable();
-  const begun = performance.now();
-  await rig.trimmer().trim();
-  await rig.trash.settled();
-  const trim = performance.now() - begun;
-  stalls.disable();
+  const during = async (work: () => Promise<unknown>): Promise<{ ms: number; stall: number }> => {
+    stalls.reset();
+    stalls.enable();
+    const begun = performance.now();
+    await work();
+    const ms = performance.now() - begun;
+    stalls.disable();
+    return { ms, stall: stalls.max / 1e6 };
+  };
+  const dus: number[] = [];
+  const measures: { ms: number; stall: number }[] = [];
+  for (let n = 0; n < TURNS; n++) {
+    dus.push(msOf(() => execFileSync('du', ['-s', copy])));
+    measures.push(await during(() => rig.files.measure(rig.dir.layout.cache)));
+  }
+  const rm = msOf(() => execFileSync('rm', ['-rf', copy]));
+  const trim = await during(async () => {
+    await rig.trimmer().trim();
+    await rig.trash.settled();
+  });
   await rig.files.close();
-  return { du, rm, measure, trim, stall: stalls.max / 1e6 };
+  return {
+    du: median(dus),
+    measure: median(measures.map(({ ms }) => ms)),
+    rm,
+    trim: trim.ms,
+    measureStall: Math.max(...measures.map(({ stall }) => stall)),
+    trimStall: trim.stall,
+  };
 }
 
 try {
   const locks = path.join(root, 'locks');
   const guards = new Guards(locks);
-  const { du, rm, measure, trim, stall } = await trimming();
+  const { du, rm, measure, trim, measureStall, trimStall } = await trimming();
   const rows: [string, number, string][] = [
     ['shared holds a second', holdsPerSecond(guards), ''],
     ['release to the grant of a waiter, ms', await wakeUpMs(guards), ''],
@@ -112,7 +139,8 @@ try {
     ['rm -rf of the same, ms', rm, ''],
     ['trim: measure, evict and delete all, ms', trim, ''],
     ['trim over du -s and rm -rf', trim / (du + rm), ''],
-    ['longest stall of the event loop meanwhile, ms', stall, '<= 50'],
+    ['longest stall of the event loop while measuring, ms', measureStall, '<= 50'],
+    ['longest stall of the event loop while trimming, ms', trimStall, '<= 50'],
   ];
   if (process.argv.includes('--json')) {
     process.stdout.write(

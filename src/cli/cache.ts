@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { Stored } from '../runner/cache/inspect.ts';
 import type { Eviction } from '../runner/cache/plan-trim.ts';
 import { ERRORS, VoleError } from '../shared/errors.ts';
 import { formatBytes } from '../shared/units.ts';
@@ -10,7 +11,10 @@ import { withExamples } from './help.ts';
 import { addSettings } from './settings-options.ts';
 
 type Options = Readonly<Record<string, unknown>>;
-type Work = (parts: CacheParts, context: CliContext, json: boolean) => void | Promise<void>;
+type Work = (parts: CacheParts, context: CliContext, json: boolean) => Promise<void>;
+
+const VERIFY =
+  "look for what should not be there, and remove what is damaged or certainly nobody's; reads every object of the saved checkouts. Exit status 74 where something is left that needs a person.";
 
 /** `vole cache`: looks at and tidies the directory of this host's runners, beside them or without. */
 export function cacheCommand(context: CliContext): Command {
@@ -21,35 +25,41 @@ export function cacheCommand(context: CliContext): Command {
     withExamples(part, [{ command: `vole cache ${name} --dir /var/lib/vole`, what }]);
     part.action(async (options: Options) => {
       const { withCache } = await import('./cache/open-cache.ts');
-      await withCache(options, context, (parts) => work(parts, context, options['json'] === true));
+      const json = options['json'] === true;
+      await withCache(options, context, json, (parts) => work(parts, context, json));
     });
     command.addCommand(part);
   };
   add('ls', 'list namespaces and saved checkouts', 'what takes room, and what is in use', list);
   add('trim', 'evict down to the limits, now', 'make room; what is in use is passed over and named', trim);
   add('clear', 'remove every namespace that nobody uses', 'start with empty caches', clear);
-  add('verify', 'look for what should not be there; changes nothing', 'check a directory', verify);
+  add('verify', VERIFY, 'check a directory and its saved checkouts', verify);
   return command;
 }
 
-function list(parts: CacheParts, context: CliContext, json: boolean): void {
-  const all = parts.stored();
+async function list(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const all = await parts.stored();
   if (json) return printJson(context, { stored: all });
   const rows = all.map(({ kind, name, key, sizeBytes, lastUsed, inUse }) => [
     kind,
     name,
     key ? `${key.repository} ${key.trust} ${key.image}` : '-',
-    sizeBytes === null ? '-' : formatBytes(sizeBytes),
+    formatBytes(sizeBytes),
     lastUsed ? new Date(lastUsed).toISOString().slice(0, 19) : '-',
     inUse ? 'in use' : '',
   ]);
   context.stdout(table(['KIND', 'NAME', 'KEY', 'SIZE', 'LAST USED', ''], rows));
+  const total = (kind: Stored['kind'], limit: number): string => {
+    const bytes = all.filter((one) => one.kind === kind).reduce((sum, one) => sum + one.sizeBytes, 0);
+    return `${formatBytes(bytes)} of ${formatBytes(limit)}`;
+  };
+  const { cacheBytes, gitBytes } = parts.limits;
+  context.stdout(`namespaces: ${total('cache', cacheBytes)}; saved checkouts: ${total('git', gitBytes)}\n`);
 }
 
-async function trim({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
-  const trimmed = await trimmer.trim();
+async function trim(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const trimmed = await parts.trim();
   if (!trimmed) throw new VoleError('lock-held', 'another process trims this directory just now: try again');
-  await trash.settled();
   if (json) return printJson(context, trimmed);
   context.stdout(sentence('namespaces', trimmed.cache));
   context.stdout(sentence('saved checkouts', trimmed.git));
@@ -63,17 +73,21 @@ function sentence(what: string, eviction: Eviction): string {
   return `${what}: removed ${removed.length} (${size})${skipped}${over}\n`;
 }
 
-async function clear({ trimmer, trash }: CacheParts, context: CliContext, json: boolean): Promise<void> {
-  const cleared = trimmer.clearFree();
-  await trash.settled();
+async function clear(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const cleared = await parts.clear();
   if (json) return printJson(context, cleared);
   const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';
   context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
 }
 
-function verify(parts: CacheParts, context: CliContext, json: boolean): void {
-  const found = parts.faults();
-  if (found.length > 0) context.exitCode = ERRORS['io-error'].exit;
-  if (json) return printJson(context, { faults: found });
-  context.stdout(found.length > 0 ? found.map((line) => `${line}\n`).join('') : 'no faults\n');
+async function verify(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
+  const { faults, removed, skipped } = await parts.verify();
+  if (faults.length > 0) context.exitCode = ERRORS['io-error'].exit;
+  if (json) return printJson(context, { faults, removed, skipped });
+  const lines = [
+    ...removed.map((what) => `removed ${what}`),
+    ...skipped.map((what) => `skipped, in use: ${what}`),
+    ...(faults.length > 0 ? faults : ['no faults']),
+  ];
+  context.stdout(lines.map((line) => `${line}\n`).join(''));
 }

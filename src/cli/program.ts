@@ -4,6 +4,7 @@ import { cacheCommand } from './cache.ts';
 import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
+import { eventCommand } from './event.ts';
 import { withExamples } from './help.ts';
 import { keyCommand } from './key.ts';
 import { lintCommand } from './lint.ts';
@@ -16,6 +17,7 @@ import { runsCommand } from './runs.ts';
 import { secretCommand } from './secret.ts';
 import { serverCommand } from './server.ts';
 import { submitCommand } from './submit.ts';
+import { tasksCommand } from './tasks.ts';
 import { version } from './version.ts';
 import { whyCommand } from './why.ts';
 
@@ -34,6 +36,8 @@ const COMMANDS: readonly MakeCommand[] = [
   repoCommand,
   keyCommand,
   secretCommand,
+  eventCommand,
+  tasksCommand,
   cacheCommand,
   lintCommand,
   doctorCommand,

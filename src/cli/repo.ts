@@ -7,6 +7,7 @@ import { VoleError } from '../shared/errors.ts';
 import { addClientOptions, argument, type Options, printJson, withAdmin } from './client/client-command.ts';
 import { table } from './client/table.ts';
 import type { CliContext } from './context.ts';
+import { addForgeOptions, forgeOf, webhookText } from './forge-options.ts';
 import { withExamples } from './help.ts';
 
 /** `vole repo`: which repositories the server knows, and how many of their runs run at once. */
@@ -15,6 +16,7 @@ export function repoCommand(context: CliContext): Command {
   command.addCommand(addRepo(context));
   command.addCommand(listRepos(context));
   command.addCommand(setRepo(context));
+  command.addCommand(webhookOfRepo(context));
   command.addCommand(removeRepo(context));
   return command;
 }
@@ -27,6 +29,7 @@ function addRepo(context: CliContext): Command {
     .argument('<owner/name>', 'its name on this server')
     .argument('<clone-url>', 'where git clones it from: a URL, USER@HOST:PATH, or a path on the server')
     .option('--max-jobs <N|none>', MAX_JOBS);
+  addForgeOptions(command, '');
   withExamples(addClientOptions(command), [
     {
       command: 'vole repo add team/app https://git.example/team/app.git --data /var/lib/vole-server',
@@ -36,16 +39,24 @@ function addRepo(context: CliContext): Command {
       command: 'vole repo add team/app /srv/git/app.git --max-jobs 2',
       what: 'never more than two runs at once',
     },
+    {
+      command:
+        'vole repo add team/app https://git.example/team/app.git --forge gitea --forge-url https://git.example --forge-token-file /etc/vole/bot-token --data /var/lib/vole-server',
+      what: 'with statuses, comments and a webhook, whose address and secret it prints',
+    },
   ]);
   return command.action(async (name: string, url: string, options: Options) => {
+    const forge = forgeOf(options, context);
     const body = {
       name: argument('repository', repositoryNameSchema, name),
       cloneUrl: cloneUrl(url, options, context),
       maxJobs: maxJobs(options) ?? null,
+      ...(forge === undefined ? {} : { forge }),
     };
     const repository = await withAdmin(options, context, (admin) => admin.addRepository(body));
     if (options['json']) return printJson(context, repository);
     context.stdout(`added ${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
+    if (repository.webhook) context.stdout(webhookText(repository.webhook));
   });
 }
 
@@ -60,18 +71,20 @@ function listRepos(context: CliContext): Command {
     const rows = repositories.map((repository) => [
       repository.name,
       repository.maxJobs === null ? 'none' : String(repository.maxJobs),
+      repository.forge ?? 'none',
       repository.cloneUrl,
     ]);
-    context.stdout(table(['REPOSITORY', 'MAX JOBS', 'CLONE URL'], rows));
+    context.stdout(table(['REPOSITORY', 'MAX JOBS', 'FORGE', 'CLONE URL'], rows));
   });
 }
 
 function setRepo(context: CliContext): Command {
   const command = new Command('set')
-    .description('change the cap or the clone URL of a repository')
+    .description('change the cap, the clone URL or the forge of a repository')
     .argument('<owner/name>')
     .option('--max-jobs <N|none>', MAX_JOBS)
     .option('--clone-url <url>', 'where git clones it from');
+  addForgeOptions(command, '|none');
   withExamples(addClientOptions(command), [
     {
       command: 'vole repo set team/app --max-jobs none --data /var/lib/vole-server',
@@ -81,10 +94,12 @@ function setRepo(context: CliContext): Command {
   return command.action(async (name: string, options: Options) => {
     const cap = maxJobs(options);
     const url = options['cloneUrl'];
-    if (cap === undefined && url === undefined)
-      throw new VoleError('usage', 'nothing to set: give --max-jobs or --clone-url');
+    const forge = options['forge'] === 'none' ? null : forgeOf(options, context);
+    if (cap === undefined && url === undefined && forge === undefined)
+      throw new VoleError('usage', 'nothing to set: give --max-jobs, --clone-url or --forge');
     const change = {
       ...(cap === undefined ? {} : { maxJobs: cap }),
+      ...(forge === undefined ? {} : { forge }),
       ...(typeof url === 'string' ? { cloneUrl: cloneUrl(url, options, context) } : {}),
     };
     const repositoryName = argument('repository', repositoryNameSchema, name);
@@ -93,6 +108,24 @@ function setRepo(context: CliContext): Command {
     );
     if (options['json']) return printJson(context, repository);
     context.stdout(`${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
+    if (repository.webhook) context.stdout(webhookText(repository.webhook));
+  });
+}
+
+function webhookOfRepo(context: CliContext): Command {
+  const command = new Command('webhook')
+    .description("print what to enter as the webhook in the forge's settings: address and secret")
+    .argument('<owner/name>')
+    .option('--new-secret', 'make a new secret; the old one is refused from then on');
+  withExamples(addClientOptions(command), [
+    { command: 'vole repo webhook team/app --data /var/lib/vole-server', what: 'show it again' },
+  ]);
+  return command.action(async (name: string, options: Options) => {
+    const repository = argument('repository', repositoryNameSchema, name);
+    const newSecret = options['newSecret'] === true;
+    const webhook = await withAdmin(options, context, (admin) => admin.webhook(repository, newSecret));
+    if (options['json']) return printJson(context, { webhook });
+    context.stdout(webhookText(webhook));
   });
 }
 

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
 import { isImageName } from '../shared/image-name.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
@@ -9,7 +10,7 @@ import { OwnersOf } from './cache/owners-of.ts';
 import { SavedCheckouts } from './cache/saved-checkouts.ts';
 import { TrimTicker } from './cache/trim-ticker.ts';
 import { Trimmer } from './cache/trimmer.ts';
-import { FileThread } from './dir/file-thread.ts';
+import { FileThreads } from './dir/file-threads.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
@@ -68,7 +69,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   await needTools(['git', 'mkfifo']);
   step('directory');
   const dir = await openDir(options.dir);
-  const files = new FileThread(options.fileThreadFile);
+  const files = new FileThreads(options.fileThreadFile);
   const trash = new Trash(dir.layout.trash, files, warn);
   const owners = new OwnersOf(dir.layout.jobs);
   const namespaces = new Namespaces(dir, trash, owners);
@@ -95,10 +96,14 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   for (const line of [...swept.lines, ...(await built.sweep())]) log.info({}, line);
   built.trimSoon();
   step('saved checkouts');
-  log.debug(saved.tidy(), 'tidied the saved checkouts');
+  const { removed, ...tidied } = saved.tidy();
+  if (removed.length > 0) {
+    log.info({ removed }, `removed ${counted(removed.length, 'file')} that a killed git left in git/`);
+  }
+  log.debug(tidied, 'tidied the saved checkouts');
   if (options.noCache) {
     step('clear cache');
-    const cleared = trimmer.clearFree();
+    const cleared = await trimmer.clearFree();
     log.info({ removed: cleared.removed.length, inUse: cleared.busy.length }, 'cleared the cache');
   }
   step('probe');
@@ -118,7 +123,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const own = path.join(dir.layout.fifos, options.hello.process);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const pool = new WorkerPool(options.workerFile, options.jobs);
-  const afterwards = new Afterwards();
+  const afterwards = new Afterwards(options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
   return {

@@ -1,34 +1,60 @@
-import type { AddRepositoryBody, SetRepositoryBody } from '../shared/api.ts';
+import type { z } from 'zod';
+import type { addRepositoryBodySchema, setRepositoryBodySchema } from '../shared/api.ts';
+import type { ApiWebhook } from '../shared/api-forge.ts';
 import { VoleError } from '../shared/errors.ts';
 import { parsePublicKey } from '../shared/public-key.ts';
+import type { ForgeAdmin } from './forges/forge-admin.ts';
 import type { Repository, Store } from './store/store.ts';
+
+interface RepositoryParts {
+  readonly store: Pick<Store, 'repositories'>;
+  readonly forges: Pick<ForgeAdmin, 'checked' | 'set' | 'remove'>;
+}
+
+/** The repository as it is now, with its webhook where a forge was set. */
+export interface RepositorySet {
+  readonly repository: Repository;
+  readonly webhook: ApiWebhook | null;
+}
 
 /**
  * What administrators do to the store, whichever way they come: over HTTP, or on the data directory
  * itself while no server runs on it. Arguments have passed the API's schemas.
  */
 export async function addRepository(
-  store: Pick<Store, 'repositories'>,
-  body: AddRepositoryBody,
-): Promise<Repository> {
-  const { name, cloneUrl } = body;
-  const added = await store.repositories.add({ name, cloneUrl, maxJobs: body.maxJobs ?? null });
-  if (added === 'exists')
-    throw new VoleError('usage', `repository ${name} exists already: change it with \`vole repo set\``);
-  return knownRepository(store, name);
+  parts: RepositoryParts,
+  body: z.output<typeof addRepositoryBodySchema>,
+): Promise<RepositorySet> {
+  const { name, cloneUrl, maxJobs } = body;
+  const { repositories } = parts.store;
+  const exists = new VoleError(
+    'usage',
+    `repository ${name} exists already: change it with \`vole repo set\``,
+  );
+  if ((await repositories.get(name)) !== null) throw exists;
+  // first, so that nothing is half registered
+  const forge = body.forge && (await parts.forges.checked(name, body.forge));
+  if ((await repositories.add({ name, cloneUrl, maxJobs })) === 'exists') throw exists;
+  const webhook = forge ? await parts.forges.set(forge) : null;
+  return { repository: await knownRepository(parts.store, name), webhook };
 }
 
 export async function setRepository(
-  store: Pick<Store, 'repositories'>,
+  parts: RepositoryParts,
   name: string,
-  body: SetRepositoryBody,
-): Promise<Repository> {
-  const changed = await store.repositories.set(name, {
-    ...(body.cloneUrl === undefined ? {} : { cloneUrl: body.cloneUrl }),
-    ...(body.maxJobs === undefined ? {} : { maxJobs: body.maxJobs }),
+  body: z.output<typeof setRepositoryBodySchema>,
+): Promise<RepositorySet> {
+  const { cloneUrl, maxJobs, forge } = body;
+  await knownRepository(parts.store, name);
+  const checked = forge && (await parts.forges.checked(name, forge));
+  const changed = await parts.store.repositories.set(name, {
+    ...(cloneUrl === undefined ? {} : { cloneUrl }),
+    ...(maxJobs === undefined ? {} : { maxJobs }),
   });
   if (!changed) throw noRepository(name);
-  return knownRepository(store, name);
+  if (forge === null) await parts.forges.remove(name);
+  const webhook = checked ? await parts.forges.set(checked) : null;
+  return { repository: await knownRepository(parts.store, name), webhook };
 }
 
 /** Gives what it was, and how many secrets went with it. */

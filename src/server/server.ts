@@ -2,10 +2,18 @@ import { homedir } from 'node:os';
 import { oneLine, VoleError } from '../shared/errors.ts';
 import { systemClock } from '../shared/platform/clock.ts';
 import type { Address, Settings } from '../shared/settings/types.ts';
+import { controlWorker } from './control/open.ts';
 import { adminTokenOf, DataDir, removeServerFile, writeServerFile } from './data-dir.ts';
+import { EventWork } from './events/event-work.ts';
+import { ForgeClients } from './forges/clients.ts';
+import { ForgeAdmin } from './forges/forge-admin.ts';
+import { ForgeSettings } from './forges/settings.ts';
+import { Intake } from './hooks/intake.ts';
+import { hookSourceOf } from './hooks/source.ts';
 import { openArtifactFiles, openLogFiles } from './logs/open.ts';
 import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
+import { Mirrors } from './pipelines/mirrors.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
 import { openLeaseQueue } from './queue/open.ts';
 import type { LeaseQueue, Presence } from './queue/queue.ts';
@@ -88,12 +96,13 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('logs', () => logs.close());
   const artifacts = openArtifactFiles(dir.artifacts);
   releasers.add('artifacts', () => artifacts.close());
-  const pipelines = new Pipelines({
-    store,
-    mirrorsDir: dir.mirrors,
-    git: gitWith(options.env ?? { HOME: homedir() }),
-  });
-  releasers.add('pipelines', () => pipelines.close());
+  const mirrors = new Mirrors(dir.mirrors, gitWith(options.env ?? { HOME: homedir() }));
+  const pipelines = new Pipelines(store, mirrors);
+  const work = new EventWork({ store, mirrors, hub: events, log });
+  releasers.add('events', () => work.close());
+  // before the events, which wait for git
+  releasers.add('mirrors', () => mirrors.close());
+  const forgeSettings = new ForgeSettings(store.forges, secrets);
 
   const ssh = await startSshEndpoint({
     ...settings.ssh,
@@ -113,6 +122,8 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('SSH endpoint', () => ssh.close());
 
+  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  let { publicUrl } = settings;
   const closing = new AbortController();
   const app = createApp({
     store,
@@ -121,7 +132,21 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     artifacts,
     presence: ssh,
     secrets,
+    forges: new ForgeAdmin({
+      forges: store.forges,
+      settings: forgeSettings,
+      clients,
+      publicUrl: () => publicUrl ?? '',
+    }),
     pipelines,
+    mirrors,
+    intake: new Intake({
+      events: store.events,
+      sourceOf: (repository) => hookSourceOf(repository, store, forgeSettings),
+      commandWord: settings.commandWord,
+      log,
+      onEvent: () => work.received(),
+    }),
     access: policyFor(settings.http.host, token),
     clock: systemClock,
     closing: closing.signal,
@@ -131,6 +156,25 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('HTTP', async () => {
     closing.abort();
     await http.close();
+  });
+
+  publicUrl ??= http.url;
+  const control = controlWorker({
+    store,
+    clients,
+    secrets,
+    events,
+    publicUrl,
+    clock: systemClock,
+    random: Math.random,
+    onFault: (error, where) => log.error({ err: error, where }, 'control work met a fault'),
+    onDead: ({ id, kind, repository }, why) =>
+      log.warn({ task: id, kind, repository, why }, 'a control task is given up: `vole tasks` shows it'),
+  });
+  await control.start();
+  releasers.add('control work', async () => {
+    clients.close();
+    await control.close();
   });
 
   const sshAddress = { host: ssh.host, port: ssh.port };

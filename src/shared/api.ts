@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FORGE_KINDS, forgeBodySchema, webhookSchema } from './api-forge.ts';
 import { accountNameSchema, cloneUrlSchema, repositoryNameSchema } from './api-names.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { TRUSTS } from './job-spec.ts';
@@ -144,9 +145,16 @@ export const repositorySchema = z.object({
   cloneUrl: z.string(),
   /** Most runs at once; null is no cap. */
   maxJobs: z.number().int().nullable(),
+  /** Where statuses and comments go; null is nowhere. */
+  forge: z.enum(FORGE_KINDS).nullable().default(null),
   addedAtMs: z.number(),
 });
 export type ApiRepository = z.infer<typeof repositorySchema>;
+/** What adding or changing one answers: with its webhook where a forge was set by it. */
+export const repositorySetSchema = repositorySchema.extend({
+  webhook: webhookSchema.nullable().default(null),
+});
+export type ApiRepositorySet = z.infer<typeof repositorySetSchema>;
 export const repositoryListSchema = z.object({ repositories: z.array(repositorySchema) });
 
 const maxJobs = z.number().int().min(1, 'max jobs is at least 1, or none').max(100_000).nullable();
@@ -154,11 +162,14 @@ export const addRepositoryBodySchema = z.object({
   name: repositoryNameSchema,
   cloneUrl: cloneUrlSchema,
   maxJobs: maxJobs.default(null),
+  forge: forgeBodySchema.optional(),
 });
 export type AddRepositoryBody = z.input<typeof addRepositoryBodySchema>;
 export const setRepositoryBodySchema = z.object({
   cloneUrl: cloneUrlSchema.optional(),
   maxJobs: maxJobs.optional(),
+  /** Null: it lives on none any more. Another one keeps the webhook's secret. */
+  forge: forgeBodySchema.nullable().optional(),
 });
 export type SetRepositoryBody = z.input<typeof setRepositoryBodySchema>;
 

@@ -65,6 +65,11 @@ export const ERRORS = {
     meaning: 'The server does not know this key or token.',
     remedy: 'Add the key with `vole key add ACCOUNT FILE.pub` on the server.',
   },
+  'forge-refused': {
+    exit: 77,
+    meaning: 'The forge does not know the token, or the token lacks a right.',
+    remedy: 'The message says which right is missing; `docs/forges.md` lists what a token needs.',
+  },
   'runner-refused': {
     exit: 78,
     meaning:

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_SERVICES, SERVICE_NAME } from './service-rules.ts';
 
 /**
  * What a runner is told to do for one run, as it stands in the `job` message. A spec that does not
@@ -21,6 +22,20 @@ export const stepSpecSchema = z.object({
   timeoutMs: z.number().int().positive().nullable().default(null),
 });
 export type StepSpec = z.infer<typeof stepSpecSchema>;
+
+export const serviceSpecSchema = z.object({
+  /** A host name: others in the job's network reach it by this. */
+  name: z.string().regex(SERVICE_NAME),
+  image: z.string().min(1),
+  env: envSchema.default({}),
+  /** Arguments in place of the image's own; its entry point stays. */
+  command: z.array(z.string()).nullable().default(null),
+  /** For its container's `/bin/sh`; it is ready once this exits with 0. */
+  healthCheck: z.string().min(1).nullable().default(null),
+  /** TCP ports that it must listen on to be ready; null: any that its image exposes. */
+  readyPorts: z.array(z.number().int().min(1).max(65_535)).nullable().default(null),
+});
+export type ServiceSpec = z.infer<typeof serviceSpecSchema>;
 
 export const TRUSTS = ['trusted', 'untrusted'] as const;
 export type Trust = (typeof TRUSTS)[number];
@@ -55,6 +70,8 @@ export const jobSpecSchema = z.object({
   imageFile: z.string().nullable().default(null),
   /** Null is the runner's own setting. */
   imagePull: z.enum(IMAGE_PULL_WISHES).nullable().default(null),
+  /** Containers beside the job's own, which has to have an image. */
+  services: z.array(serviceSpecSchema).max(MOST_SERVICES).default([]),
   env: envSchema.default({}),
   /** Given to trusted runs alone; set in the environment and masked in the log. */
   secrets: envSchema.default({}),

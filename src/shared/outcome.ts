@@ -27,7 +27,9 @@ export function isFinal(state: RunState): state is FinalState {
  * - `image`: it could not be pulled or built
  * - `checkout`, `artifact`, `spawn`: that part failed; `disk-full`: ENOSPC while doing it
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
+ * - `service`: one of the job's services did not become ready
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
+ * - `workflow`: the workflow file at the commit has a fault, or not the command that was asked for
  * - `bad-job`: the spec is not understood; `worker-died`: the thread ended; `lost`: the lease expired
  * - `host`: the runner's host could not prepare the job (a directory, a lock, a descriptor)
  */
@@ -45,10 +47,12 @@ export const REASONS = [
   'cancelled',
   'interrupted',
   'not-allowed',
+  'workflow',
   'bad-job',
   'worker-died',
   'engine',
   'image',
+  'service',
   'host',
   'lost',
 ] as const;

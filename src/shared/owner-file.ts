@@ -38,6 +38,11 @@ export class OwnerFile {
     this.#append({ what: 'group-gone', pgid });
   }
 
+  /** -1 once it is closed. */
+  get fd(): number {
+    return this.#fd ?? -1;
+  }
+
   /** Throws where it cannot be written: what no record names must not be made. */
   engineObject({ kind, engine, name }: EngineObject): void {
     if (this.#fd === null) throw new Error('the owner record is closed');

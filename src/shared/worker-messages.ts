@@ -52,22 +52,12 @@ export interface JobPaths {
   readonly home: string;
 }
 
-/**
- * Descriptors of one step's output, opened by the main thread. The worker closes the write ends after
- * the spawn and owns the read ends, once it has taken them.
- */
+/** Descriptors of one step's output, opened by the main thread and the worker's to close. */
 export interface StepStreams {
   readonly stdoutRead: number;
   readonly stdoutWrite: number;
   readonly stderrRead: number;
   readonly stderrWrite: number;
-  /** One shared byte: whoever makes it 1 first owns the descriptors, see `takeStreams`. */
-  readonly taken: Uint8Array;
-}
-
-/** Whether they are the caller's now: the worker's to use, or the main thread's to close after the thread died. */
-export function takeStreams(streams: StepStreams): boolean {
-  return Atomics.compareExchange(streams.taken, 0, 0, 1) === 0;
 }
 
 export type GuardMode = 'shared' | 'exclusive';
@@ -81,10 +71,8 @@ export type FromWorker =
   /** Asks for the descriptors of one step's output FIFOs. */
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
-  /** Is about to make it; answered by `noted` when the owner record names it, or by `not-noted`. */
+  /** Is about to make it, and leaves it to the main thread to remove; answered by `noted` when the owner record names it, or by `not-noted`. */
   | { type: 'engine-object'; id: number; object: EngineObject }
-  /** Has removed it. */
-  | { type: 'engine-object-gone'; object: EngineObject }
   /** `drained`, of a step: its output was read to the end, so nobody has it open any more. */
   | { type: 'process-gone'; pgid: number; drained?: boolean }
   /** Before the first process of the run is moved into its cgroup. */

@@ -1,12 +1,7 @@
+import { closeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
 import type { EngineObject } from '../shared/engine/types.ts';
-import {
-  type FromWorker,
-  type GuardMode,
-  type StepStreams,
-  type ToWorker,
-  takeStreams,
-} from '../shared/worker-messages.ts';
+import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
   /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
@@ -83,10 +78,10 @@ export class MainThread {
   async streams(): Promise<{ ok: true; fds: StepStreams } | { ok: false; why: string }> {
     const ready = this.#streams;
     this.#streams = null;
-    if (ready && takeStreams(ready)) return { ok: true, fds: ready };
+    if (ready) return { ok: true, fds: ready };
     const id = this.#nextId++;
     const answer = await this.#ask(id, { type: 'streams', id });
-    if (answer.type === 'streams' && takeStreams(answer.streams)) return { ok: true, fds: answer.streams };
+    if (answer.type === 'streams') return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
   }
 
@@ -99,6 +94,9 @@ export class MainThread {
 
   /** Ends the port, so that the thread may be idle again. */
   close(): void {
+    const unused = this.#streams;
+    this.#streams = null;
+    if (unused) for (const fd of Object.values(unused)) closeSync(fd);
     this.#port.close();
   }
 

@@ -1,10 +1,10 @@
-import { imageWords, type JobContainer } from '../shared/engine/job-container.ts';
+import type { JobContainer } from '../shared/engine/job-container.ts';
 import { wholeLine } from '../shared/errors.ts';
 import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
-import type { PartFailure } from './part-failure.ts';
+import type { PartFailure, PartsDone } from './part-failure.ts';
 import { MainThread, type Stop } from './port.ts';
 import { HostPlace } from './steps/host-place.ts';
 import { decidingStep, runSteps } from './steps/run-steps.ts';
@@ -35,10 +35,10 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     Math.min(timeoutMs, 2 ** 31 - 1),
   );
   try {
-    const { failure, steps } = await parts(task, main, log);
+    const { failure, steps, notes = [] } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
     const outcome = (): RunOutcome =>
-      maskedOutcome(outcomeOf(main.stopped, failure, steps, deciding, start), log);
+      maskedOutcome(withNotes(outcomeOf(main.stopped, failure, steps, deciding, start), notes), log);
     const { result, reason, detail } = outcome();
     if (failure && failure.reason !== reason) log.say(0, failure.why);
     if (result !== 'passed') log.say(0, `${result}: ${detail}`);
@@ -51,7 +51,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   }
 }
 
-async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
+async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<PartsDone> {
   if (task.spec.source && task.paths.git) {
     const { checkOut } = await import('./checkout/check-out.ts');
     const failure = await checkOut(task, task.spec.source, task.paths.git, main, log);
@@ -60,20 +60,15 @@ async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<D
   const done = await (task.container
     ? inContainer(task, task.container, main, log)
     : onHost(task, main, log));
-  const { failure, steps } = done;
+  const { failure, steps, notes } = done;
   if (failure) return done;
   // Failed steps too have artifacts: their reports are wanted most of all.
-  if (task.spec.artifacts.length === 0 || main.stopped || log.failure) return { failure: null, steps };
+  if (task.spec.artifacts.length === 0 || main.stopped || log.failure) return done;
   const { collectArtifacts } = await import('./artifacts/collect.ts');
-  return { failure: await collectArtifacts(task, main, log), steps };
+  return { failure: await collectArtifacts(task, main, log), steps, notes };
 }
 
-interface Done {
-  readonly failure: PartFailure | null;
-  readonly steps: StepOutcome[];
-}
-
-async function onHost(task: WorkerTask, main: MainThread, log: RunLog): Promise<Done> {
+async function onHost(task: WorkerTask, main: MainThread, log: RunLog): Promise<PartsDone> {
   return { failure: null, steps: await runSteps(task, main, log, new HostPlace(task, main)) };
 }
 
@@ -82,19 +77,9 @@ async function inContainer(
   job: JobContainer,
   main: MainThread,
   log: RunLog,
-): Promise<Done> {
-  const { RunContainer } = await import('./container/container.ts');
-  const { ContainerPlace } = await import('./container/container-place.ts');
-  log.say(0, `container of ${imageWords(job.image)}`);
-  const started = await RunContainer.start(task, job, main, log);
-  if (!started.ok) return { failure: started.failure, steps: [] };
-  const { container } = started;
-  try {
-    return { failure: null, steps: await runSteps(task, main, log, new ContainerPlace(task, container)) };
-  } finally {
-    await container.handBack();
-    await container.remove();
-  }
+): Promise<PartsDone> {
+  const { runInContainer } = await import('./container/run-in-container.ts');
+  return await runInContainer(task, job, main, log);
 }
 
 /** What is masked: the job's secrets, and a password in the clone URL, as it stands there and as it is. */
@@ -107,6 +92,11 @@ function secretsOf(spec: JobSpec): string[] {
   } catch {
     return [...secrets, password];
   }
+}
+
+function withNotes(outcome: RunOutcome, notes: readonly string[]): RunOutcome {
+  if (outcome.result !== 'failed' || notes.length === 0) return outcome;
+  return { ...outcome, detail: [outcome.detail, ...notes].join('; ') };
 }
 
 /** Cut only when masked: of half a secret the rest would not be found. */

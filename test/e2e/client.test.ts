@@ -152,7 +152,7 @@ describe('vole repo and vole key', () => {
     expect(await ok(['repo', 'add', 'team/listed', source, '--max-jobs', '2'])).toBe(
       `added team/listed (${source}), at most 2 runs at once\n`,
     );
-    expect(await ok(['repo', 'ls'])).toContain(`team/listed  2         ${source}\n`);
+    expect(await ok(['repo', 'ls'])).toContain(`team/listed  2         none   ${source}\n`);
     expect(await ok(['repo', 'set', 'team/listed', '--max-jobs', 'none'])).toContain('no cap');
     expect(JSON.parse(await ok(['repo', 'ls', '--json']))).toMatchObject({
       repositories: [{ name: 'team/listed', maxJobs: null }],

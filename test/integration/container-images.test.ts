@@ -226,6 +226,19 @@ test('a job holds its image from before it is looked for to its end', async () =
   free?.release();
 });
 
+test('a job in a built image may have services beside it', async () => {
+  const source = commit([]);
+  const db = { name: 'db', image: engine().image, command: ['sh', '-c', 'sleep 600'], readyPorts: [] };
+  const run = await rig.run({
+    imageFile: FILE,
+    source,
+    services: [{ env: {}, healthCheck: null, ...db }],
+    steps: ['grep . /etc/resolv.conf >/dev/null; ping -c 1 db >/dev/null && echo there'],
+  });
+  expect(run.outcome).toMatchObject({ result: 'passed' });
+  expect(run.lines('o')).toEqual(['there']);
+});
+
 test('a build has the bounds of a container', async () => {
   const bound = 'cat /sys/fs/cgroup/memory/memory.limit_in_bytes || cat /sys/fs/cgroup/memory.max';
   const cpus = 'cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us || cut -d" " -f1 /sys/fs/cgroup/cpu.max';

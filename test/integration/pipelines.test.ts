@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { complaintOf, gitWith, withoutPasswords } from '../../src/server/pipelines/git.ts';
 import { Mirror } from '../../src/server/pipelines/mirror.ts';
+import { Mirrors } from '../../src/server/pipelines/mirrors.ts';
 import { Pipelines, type Submit } from '../../src/server/pipelines/pipelines.ts';
 import type { NewPipeline, Repository, Store } from '../../src/server/store/store.ts';
 import { Cleanup } from '../support/temp.ts';
@@ -23,6 +24,7 @@ let root: string;
 let source: string;
 let created: NewPipeline[];
 let pipelines: Pipelines;
+let mirrors: Mirrors;
 let repository: Repository;
 
 function run(...args: string[]): string {
@@ -51,7 +53,7 @@ beforeEach(() => {
   run('config', 'user.name', 't');
   run('config', 'user.email', 't@example.invalid');
   created = [];
-  repository = { name: 'team/app', cloneUrl: source, maxJobs: null, addedAt: 0 };
+  repository = { name: 'team/app', cloneUrl: source, maxJobs: null, forge: null, addedAt: 0 };
   const store = {
     repositories: { get: async (name: string) => (name === repository.name ? repository : null) },
     runs: {
@@ -61,8 +63,9 @@ beforeEach(() => {
       },
     },
   } as unknown as Pick<Store, 'repositories' | 'runs'>;
-  pipelines = new Pipelines({ store, mirrorsDir: path.join(root, 'mirrors'), git });
-  cleanup.defer(() => pipelines.close());
+  mirrors = new Mirrors(path.join(root, 'mirrors'), git);
+  pipelines = new Pipelines(store, mirrors);
+  cleanup.defer(() => mirrors.close());
 });
 
 afterEach(async () => cleanup.run());
@@ -81,7 +84,7 @@ describe('a pipeline from a commit', () => {
       fault: null,
     });
     expect(created[0]?.runs.map((run) => run.key)).toEqual(['lint', 'test (20)', 'test (22)', 'docs']);
-    expect(created[0]?.runs[0]?.spec.source).toEqual({
+    expect(created[0]?.runs[0]?.spec?.source).toEqual({
       url: source,
       ref: 'refs/heads/main',
       sha,
@@ -223,13 +226,13 @@ describe('a pipeline from a commit', () => {
   it('has no copy left when the repository is forgotten', async () => {
     commit('.vole.yml', WORKFLOW);
     await submit();
-    await pipelines.forget(repository);
+    await mirrors.forget(repository);
     expect(readdirSync(path.join(root, 'mirrors'))).toEqual([]);
   });
 
   it('waits for nothing once the server closes', async () => {
     commit('.vole.yml', WORKFLOW);
-    await pipelines.close();
+    await mirrors.close();
     await expect(submit()).rejects.toMatchObject({ code: 'interrupted' });
   });
 });

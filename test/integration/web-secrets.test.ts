@@ -11,10 +11,11 @@ let dir: string;
 let rows: Map<string, { repository: string; name: string; sealed: Buffer }>;
 
 /** Rows in memory, so that one can be moved as somebody with the database in hand would. */
-function store(): Pick<Store, 'secrets' | 'repositories'> {
+function store(): Pick<Store, 'secrets' | 'repositories' | 'forges'> {
   const of = (repository: string) => [...rows.values()].filter((row) => row.repository === repository);
   const repositories = ['team/app', 'team/other'].map((name) => ({ name }));
   return {
+    forges: { any: async () => false },
     repositories: {
       get: async (name: string) => repositories.find((repository) => repository.name === name) ?? null,
       list: async () => repositories,
@@ -26,7 +27,7 @@ function store(): Pick<Store, 'secrets' | 'repositories'> {
       remove: async (repository: string, name: string) => rows.delete(`${repository} ${name}`),
       sealedOf: async (repository: string) => of(repository),
     },
-  } as unknown as Pick<Store, 'secrets' | 'repositories'>;
+  } as unknown as Pick<Store, 'secrets' | 'repositories' | 'forges'>;
 }
 
 const value = Buffer.from('s3cret\nwith two lines');

@@ -20,6 +20,8 @@ async function start(change: Partial<ServerOptions['settings']> = {}): Promise<R
     sshMaxConnectionsPerAccount: 50,
     leaseTime: 300_000,
     maxConcurrentCommands: 2,
+    publicUrl: null,
+    commandWord: 'agent',
     ...change,
   };
   const server = await startServer({ settings, version: '0.0.0', log });

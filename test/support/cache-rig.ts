@@ -3,7 +3,7 @@ import { Namespaces } from '../../src/runner/cache/namespaces.ts';
 import { OwnersOf } from '../../src/runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../src/runner/cache/saved-checkouts.ts';
 import { type TrimLimits, Trimmer } from '../../src/runner/cache/trimmer.ts';
-import { FileThread } from '../../src/runner/dir/file-thread.ts';
+import { FileThreads } from '../../src/runner/dir/file-threads.ts';
 import { openDir, type RunnerDir } from '../../src/runner/dir/open-dir.ts';
 import { Trash } from '../../src/runner/dir/trash.ts';
 import type { OwnerIdentity } from '../../src/shared/owner-record.ts';
@@ -11,7 +11,7 @@ import { bootId, pidNamespace, processStat } from '../../src/shared/platform/pro
 
 export interface CacheRig {
   readonly dir: RunnerDir;
-  readonly files: FileThread;
+  readonly files: FileThreads;
   readonly trash: Trash;
   readonly namespaces: Namespaces;
   readonly saved: SavedCheckouts;
@@ -23,7 +23,7 @@ export interface CacheRig {
 export async function cacheRig(root: string, dist: string): Promise<CacheRig> {
   const dir = await openDir(root);
   const warnings: string[] = [];
-  const files = new FileThread(path.join(dist, 'file-thread.js'));
+  const files = new FileThreads(path.join(dist, 'file-thread.js'));
   const trash = new Trash(dir.layout.trash, files, (line) => warnings.push(line));
   const owners = new OwnersOf(dir.layout.jobs);
   const namespaces = new Namespaces(dir, trash, owners);

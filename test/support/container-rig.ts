@@ -44,6 +44,7 @@ export class ContainerRig {
         limits: { memoryBytes: null, cpus: null, pids: null, ...limits },
         user: null,
         pull: 'never',
+        serviceTimeoutMs: 60_000,
         ...settings,
       },
       imageRecords: path.join(this.rig.dir, 'images'),

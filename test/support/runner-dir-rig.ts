@@ -4,7 +4,7 @@ import { Namespaces } from '../../src/runner/cache/namespaces.ts';
 import { OwnersOf } from '../../src/runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../src/runner/cache/saved-checkouts.ts';
 import { type TrimLimits, Trimmer } from '../../src/runner/cache/trimmer.ts';
-import { FileThread } from '../../src/runner/dir/file-thread.ts';
+import { FileThreads } from '../../src/runner/dir/file-threads.ts';
 import { openDir, type RunnerDir } from '../../src/runner/dir/open-dir.ts';
 import { Trash } from '../../src/runner/dir/trash.ts';
 import type { OwnerIdentity } from '../../src/shared/owner-record.ts';
@@ -17,7 +17,7 @@ const NEVER = new AbortController().signal;
 /** The parts of a runner's directory, as a runner has them; several on one directory are several runners. */
 export class CacheRig {
   readonly warnings: string[] = [];
-  readonly files = new FileThread(fileThread);
+  readonly files = new FileThreads(fileThread);
   readonly dir: RunnerDir;
   readonly trash: Trash;
   readonly owners: OwnersOf;

@@ -55,6 +55,7 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       image: null,
       imageFile: null,
       imagePull: null,
+      services: [],
       env: {},
       steps: [
         {
@@ -135,6 +136,7 @@ export class StoreRig {
     this.#events = events ?? {
       leasable: () => (this.leasable += 1),
       keysRemoved: () => {},
+      tasks: () => {},
       changed: (run) => void this.changed.push(run),
     };
   }

@@ -18,6 +18,7 @@ export function aRun(change: Partial<Run> = {}): Run {
     job: 'test',
     kind: 'job',
     state: 'running',
+    authorised: false,
     attempt: 1,
     lostCount: 0,
     needs: [],
@@ -116,9 +117,19 @@ export class Parts {
         set: async () => {},
         remove: async () => {},
       } as unknown as WebParts['secrets'],
+      forges: {
+        checked: async () => Promise.reject(new Error('no forge')),
+        set: async () => ({ url: '', secret: '' }),
+        remove: async () => {},
+        webhook: async () => ({ url: '', secret: '' }),
+      },
       pipelines: {
         submit: async () => ({ pipeline: 1, runs: [], fault: null }),
-        forget: async () => {},
+      },
+      mirrors: { forget: async () => {} },
+      intake: {
+        take: async () => ({ status: 404, text: 'no such hook' }),
+        replay: async () => ({ status: 404, text: 'no forge' }),
       },
       access: policyFor(this.host, TOKEN),
       clock: { now: () => 10_000, monotonic: () => 0 },
@@ -141,7 +152,7 @@ export class Parts {
         get: async (name: string) => find(name) ?? null,
         add: async (repository: Repository) => {
           if (find(repository.name)) return 'exists';
-          this.repositories.push({ ...repository, addedAt: 1 });
+          this.repositories.push({ ...repository, forge: null, addedAt: 1 });
           return 'added';
         },
         set: async (name: string) => find(name) !== undefined,

@@ -12,6 +12,7 @@ import { Guards } from '../../src/shared/lock/guard.ts';
 import { type LogRecord, parseRecord } from '../../src/shared/log-record.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
+import { closeDescriptors } from '../../src/shared/platform/descriptors.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
 import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
@@ -161,7 +162,10 @@ export class RigRun {
     this.cgroup = over.cgroup;
     const start = performance.now();
     const processes = new ProcessesOfRun(over.marker, over.cgroup);
-    const objects = new ObjectsOfRun(over.container?.engine ?? null, over.marker);
+    const objects = new ObjectsOfRun(over.container?.engine ?? null, over.marker, {
+      engineObject: (object) => void this.announcedObjects.push(object.name),
+      engineObjectGone: () => {},
+    });
     const { port1, port2 } = new MessageChannel();
     this.#port = new WorkerPort(
       port1,
@@ -180,11 +184,7 @@ export class RigRun {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
         },
-        engineObject: (object) => {
-          this.announcedObjects.push(object.name);
-          objects.announced(object);
-        },
-        engineObjectGone: (object) => objects.gone(object),
+        engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
       },
@@ -217,7 +217,9 @@ export class RigRun {
       const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
       const left = await objects.end({ threadDied: end.type === 'died' });
       if (left !== null) throw new Error(`left in the engine: ${left}`);
-      this.#port.takeBack();
+      const threadDied = end.type === 'died';
+      this.#port.takeBackStreams({ threadDied });
+      if (threadDied) closeDescriptors((file) => file.startsWith(`${paths.tree}/`), [spool.fd]);
       this.#port.releaseGuards();
       spool.close();
       if (this.cgroup) await until('the cgroup to be removed', () => removeCgroup(this.cgroup ?? ''));

@@ -45,7 +45,10 @@ it(`a runner that is killed ${ROUNDS} times in mid-job leaves nothing after the 
     'sleep 0.$((VOLE_RUN % 10))',
     'sh -c "setsid sleep 2000 &"; sleep 1',
   ];
-  await rig.repository('o/short', jobs(8, { image, labels: ['killed'], steps }));
+  const short = jobs(8, { image, labels: ['killed'], steps });
+  const services = { db: { image, command: ['sleep', '1000'] } };
+  for (const name of ['j0', 'j3', 'j6']) short[name] = { image, labels: ['killed'], services, steps };
+  await rig.repository('o/short', short);
   const sibling = rig.runner(['--jobs', '4', '--labels', 'sibling']);
   const long = await rig.submit('o/long');
   for (const id of long) await rig.logHas(id, 'begun');

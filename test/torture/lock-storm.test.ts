@@ -8,6 +8,7 @@ import { Guards } from '../../src/shared/lock/guard.ts';
 import { faultsIn } from '../support/lock-log.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
+import { withinASecond } from '../support/within-a-second.ts';
 
 const cleanup = new Cleanup();
 afterEach(() => cleanup.run());
@@ -97,9 +98,8 @@ function readLog(root: string): string {
 
 /** After the storm the lock can be had within a second. */
 async function expectFree(root: string): Promise<void> {
-  const guard = await new Guards(path.join(root, 'locks')).exclusive('ns', {
-    signal: AbortSignal.timeout(1000),
-  });
+  const wanted = new Guards(path.join(root, 'locks')).exclusive('ns');
+  const guard = await withinASecond('the lock after the storm', wanted);
   guard.release();
 }
 

@@ -157,6 +157,7 @@ function newRun(name: string, command: string): NewRun {
       image: null,
       imageFile: null,
       imagePull: null,
+      services: [],
       env: {},
       steps: [
         {

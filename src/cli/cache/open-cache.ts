@@ -1,41 +1,53 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { listStored, type Stored, verifyDir } from '../../runner/cache/inspect.ts';
+import { listStored, type Stored, type Verified, verifyDir } from '../../runner/cache/inspect.ts';
 import { Namespaces } from '../../runner/cache/namespaces.ts';
 import { OwnersOf } from '../../runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../runner/cache/saved-checkouts.ts';
-import { Trimmer } from '../../runner/cache/trimmer.ts';
-import { FileThread } from '../../runner/dir/file-thread.ts';
+import { bytesOf, diskOf, type Trimmed, Trimmer } from '../../runner/cache/trimmer.ts';
+import { FileThreads } from '../../runner/dir/file-threads.ts';
 import { openDir } from '../../runner/dir/open-dir.ts';
 import { Trash } from '../../runner/dir/trash.ts';
 import { VoleError } from '../../shared/errors.ts';
 import type { CliContext } from '../context.ts';
+import { Progress, type Step } from '../progress.ts';
 import { readSettings } from '../settings-options.ts';
 
 /** What `vole cache` works with. */
 export interface CacheParts {
-  readonly trimmer: Trimmer;
-  readonly trash: Trash;
-  stored(): Stored[];
-  faults(): string[];
+  trim(): Promise<Trimmed | null>;
+  clear(): Promise<{ removed: readonly string[]; busy: readonly string[] }>;
+  stored(): Promise<Stored[]>;
+  verify(): Promise<Verified>;
+  readonly limits: { readonly cacheBytes: number; readonly gitBytes: number };
 }
 
 /** Opens a directory that is there, never makes one, and closes it after the work. */
 export async function withCache(
   options: Readonly<Record<string, unknown>>,
   context: CliContext,
-  work: (parts: CacheParts) => void | Promise<void>,
+  json: boolean,
+  work: (parts: CacheParts) => Promise<void>,
 ): Promise<void> {
   const settings = readSettings('cache', options, context);
   const root = path.resolve(context.cwd, settings.dir);
   if (!existsSync(path.join(root, 'format.json'))) {
     throw new VoleError('not-found', `--dir ${root} is no runner's directory: it has no format.json`);
   }
-  const dir = await openDir(root);
-  const files = new FileThread(fileURLToPath(new URL('file-thread.js', import.meta.url)));
-  const warn = (line: string): void => context.stderr(`vole: ${line}\n`);
+  const files = new FileThreads(fileURLToPath(new URL('file-thread.js', import.meta.url)));
+  let look = (): Omit<Step, 'note'> | null => null;
+  const progress = new Progress(context, json, () => {
+    const step = look();
+    return step && { ...step, note: files.entries > 0 ? `${files.entries.toLocaleString('en')} files` : '' };
+  });
+  const hear = (what: string) => (done: number, total: number) => {
+    look = () => ({ what, done, total });
+    progress.moved();
+  };
+  const warn = (line: string): void => progress.warn(`vole: ${line}\n`);
   try {
+    const dir = await openDir(root);
     const trash = new Trash(dir.layout.trash, files, warn);
     const owners = new OwnersOf(dir.layout.jobs);
     const namespaces = new Namespaces(dir, trash, owners);
@@ -49,13 +61,28 @@ export async function withCache(
     const { cacheSize, gitSize, minFree } = settings;
     const limits = { cacheSize, gitSize, minFree };
     const trimmer = new Trimmer({ dir, namespaces, saved, files, trash, limits, log });
+    const parts = { dir, namespaces, saved, files, trash };
+    /** Takes the bar away before anything is printed. What is evicted is deleted by then, so that the room is there. */
+    const shown = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        const done = await work;
+        look = () => ({ what: 'deleting', ...trash.progress });
+        await trash.settled();
+        return done;
+      } finally {
+        progress.end();
+      }
+    };
+    const { totalBytes } = diskOf(root);
     await work({
-      trimmer,
-      trash,
-      stored: () => listStored(dir, namespaces, saved),
-      faults: () => verifyDir(dir, namespaces),
+      trim: () => shown(trimmer.trim((what, done, total) => hear(what)(done, total))),
+      clear: () => shown(trimmer.clearFree((what, done, total) => hear(what)(done, total))),
+      stored: () => shown(listStored(parts, hear('measuring'))),
+      verify: () => shown(verifyDir(parts, hear('verifying'))),
+      limits: { cacheBytes: bytesOf(cacheSize, totalBytes), gitBytes: bytesOf(gitSize, totalBytes) },
     });
   } finally {
+    progress.end();
     await files.close();
   }
 }

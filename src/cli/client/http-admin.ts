@@ -6,10 +6,11 @@ import {
   removedSchema,
   repositoryListSchema,
   repositoryRemovedSchema,
-  repositorySchema,
+  repositorySetSchema,
   type SetRepositoryBody,
   secretListSchema,
 } from '../../shared/api.ts';
+import { retriedSchema, type TaskState, taskListSchema, webhookSchema } from '../../shared/api-forge.ts';
 import type { Admin } from './admin.ts';
 import { type ApiClient, json } from './api-client.ts';
 
@@ -28,16 +29,23 @@ export class HttpAdmin implements Admin {
   }
 
   addRepository(body: AddRepositoryBody) {
-    return this.#client.send('POST', '/api/repos', json(body), repositorySchema);
+    return this.#client.send('POST', '/api/repos', json(body), repositorySetSchema);
   }
 
   setRepository(name: string, body: SetRepositoryBody) {
-    return this.#client.send('PATCH', repositoryPath(name), json(body), repositorySchema);
+    return this.#client.send('PATCH', repositoryPath(name), json(body), repositorySetSchema);
   }
 
   async removeRepository(name: string) {
     const path = repositoryPath(name);
     return (await this.#client.send('DELETE', path, null, repositoryRemovedSchema)).secrets;
+  }
+
+  webhook(repository: string, newSecret: boolean) {
+    const path = `${repositoryPath(repository)}/webhook`;
+    return newSecret
+      ? this.#client.send('POST', path, json({ newSecret }), webhookSchema)
+      : this.#client.get(path, webhookSchema);
   }
 
   async keys() {
@@ -65,6 +73,15 @@ export class HttpAdmin implements Admin {
 
   async removeSecret(repository: string, name: string) {
     await this.#client.send('DELETE', secretPath(repository, name), null, removedSchema);
+  }
+
+  async tasks(states: readonly TaskState[], limit: number) {
+    const query = `state=${states.join(',')}&limit=${limit}`;
+    return (await this.#client.get(`/api/tasks?${query}`, taskListSchema)).tasks;
+  }
+
+  async retryTasks(id: number | null) {
+    return (await this.#client.send('POST', '/api/tasks/retry', json({ id }), retriedSchema)).retried;
   }
 
   async close() {}

@@ -99,6 +99,7 @@ export function limitsOf(
       },
       user: settings.containerUser,
       pull: settings.imagePull,
+      serviceTimeoutMs: settings.serviceTimeout,
     },
   };
 }

@@ -1,11 +1,14 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
-import { readOwner } from '../../shared/owner-file.ts';
-import { NEW_PREFIX } from '../dir/job-tree.ts';
+import type { FileThreads } from '../dir/file-threads.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
+import type { Trash } from '../dir/trash.ts';
+import { removeUnowned } from '../sweep/unowned-trees.ts';
 import type { Namespaces } from './namespaces.ts';
+import { breather, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
+import { Sizes } from './sizes.ts';
 
 /** One thing that takes room in a directory. */
 export interface Stored {
@@ -13,71 +16,128 @@ export interface Stored {
   readonly name: string;
   /** Null where the record beside a namespace is missing, and for a saved checkout. */
   readonly key: { repository: string; trust: string; image: string } | null;
-  /** As last measured by a trim; null before the first. */
-  readonly sizeBytes: number | null;
+  readonly sizeBytes: number;
   /** Epoch ms; null where it is not known. */
   readonly lastUsed: number | null;
   /** Somebody held its guard when it was looked at. */
   readonly inUse: boolean;
 }
 
-/** What is stored, the least recently used last. Safe beside live runners. */
-export function listStored(dir: RunnerDir, namespaces: Namespaces, saved: SavedCheckouts): Stored[] {
-  const caches = namespaces.records.names().map((name): Stored => {
+/** The parts of a directory that are looked at. */
+export interface Inspected {
+  readonly dir: RunnerDir;
+  readonly namespaces: Namespaces;
+  readonly saved: SavedCheckouts;
+  readonly files: FileThreads;
+  readonly trash: Trash;
+}
+
+type Hear = (done: number, total: number) => void;
+
+/** What is stored, the least recently used last; measured where that may have changed. Safe beside live runners. */
+export async function listStored(of: Inspected, onProgress: Hear): Promise<Stored[]> {
+  const { dir, namespaces, saved, files } = of;
+  const sizes = new Sizes(dir, namespaces, saved, files);
+  const { cache, git } = await sizes.all(new AbortController().signal, onProgress);
+  const breathe = breather();
+  const stored: Stored[] = [];
+  for (const { name, bytes, lastUsed } of cache) {
+    await breathe();
+    if (!existsSync(dir.layout.namespace(name))) continue; // evicted meanwhile
     const record = namespaces.records.read(name);
-    return {
+    stored.push({
       kind: 'cache',
       name,
       key: record && { repository: record.repository, trust: record.trust, image: record.image },
-      sizeBytes: record?.sizeBytes ?? null,
-      lastUsed: record?.lastUsed ?? null,
-      inUse: isHeld(dir, guardName.namespace(name)),
-    };
-  });
-  const checkouts = saved.names().map((name): Stored => {
-    const inUse = isHeld(dir, guardName.savedCheckout(name));
-    return { kind: 'git', name, key: null, sizeBytes: null, lastUsed: saved.lastUsed(name), inUse };
-  });
-  return [...caches, ...checkouts].toSorted((a, b) => (b.lastUsed ?? 0) - (a.lastUsed ?? 0));
+      sizeBytes: bytes,
+      lastUsed: lastUsed || null,
+      inUse: namespaces.inUse(name),
+    });
+  }
+  const there = git.filter(({ name }) => existsSync(saved.path(name)));
+  stored.push(...there.map((entry) => checkout(dir, entry)));
+  return stored.toSorted((a, b) => (b.lastUsed ?? 0) - (a.lastUsed ?? 0));
 }
 
-/** Taken and given back at once: a job that wants it just then waits for one poll. */
-function isHeld(dir: RunnerDir, name: string): boolean {
-  const guard = dir.guards.try(name, 'exclusive');
+function checkout(dir: RunnerDir, { name, bytes, lastUsed }: TrimEntry): Stored {
+  // Taken and given back at once: a job that wants it just then waits for one poll.
+  const guard = dir.guards.try(guardName.savedCheckout(name), 'exclusive');
   guard?.release();
-  return guard === null;
+  return {
+    kind: 'git',
+    name,
+    key: null,
+    sizeBytes: bytes,
+    lastUsed: lastUsed || null,
+    inUse: guard === null,
+  };
 }
 
-/** Looks for what should not be in a directory; a line for each, which says what to do. Changes nothing. */
-export function verifyDir(dir: RunnerDir, namespaces: Namespaces): string[] {
-  const { layout } = dir;
-  const faults: string[] = [];
-  const names = new Set(namespaces.records.names());
-  for (const name of names) {
-    const stat = lstatSync(layout.namespace(name), { throwIfNoEntry: false });
-    if (stat && !stat.isDirectory()) faults.push(`cache/${name} is no directory: its next job makes it anew`);
-    else if (stat && !namespaces.records.read(name)) {
-      faults.push(`cache/${name} has no record that can be read: it is evicted first`);
-    }
+export interface Verified {
+  /** A line for each thing that is not as it should be, and what to do. */
+  readonly faults: string[];
+  /** A line for each that was removed, since nobody can need it. */
+  readonly removed: string[];
+  /** What could not be looked at since somebody has it alone just now. */
+  readonly skipped: string[];
+}
+
+/** Looks for what should not be in a directory, and removes what is certainly nobody's. Safe beside live runners. */
+export async function verifyDir(of: Inspected, onProgress: Hear): Promise<Verified> {
+  const { dir, namespaces, saved, trash } = of;
+  const found: Verified = { faults: [], removed: [], skipped: [] };
+  const { removed, kept } = await removeUnowned(dir, trash);
+  found.removed.push(...removed.map(({ name, fault }) => `jobs/${name}, which had ${fault}`));
+  found.faults.push(...kept);
+
+  const names = namespaces.records.names();
+  const checkouts = saved.names();
+  const breathe = breather();
+  for (const [at, name] of names.entries()) {
+    await breathe();
+    onProgress(at, names.length + checkouts.length);
+    const fault = faultOf(dir, namespaces, name);
+    if (fault !== null) found.faults.push(`cache/${name} ${fault}`);
   }
-  for (const file of readdirSync(layout.cache)) {
-    const name = file.endsWith('.json') && !file.startsWith('.') ? file.slice(0, -'.json'.length) : null;
-    if (name !== null && !names.has(name))
-      faults.push(`cache/${file} is the record of no namespace: delete it`);
+  namespaces.tidyRecords();
+  for (const [at, name] of checkouts.entries()) {
+    onProgress(names.length + at, names.length + checkouts.length);
+    await verifyCheckout(saved, name, found);
   }
-  for (const name of readdirSync(layout.jobs)) {
-    if (name.startsWith(NEW_PREFIX)) continue;
-    const owner = readOwner(path.join(layout.jobs, name));
-    if (owner === null)
-      faults.push(`jobs/${name} has no owner record: the next start removes it where no other runner lives`);
-    if (owner === 'unreadable') {
-      faults.push(
-        `jobs/${name} has an owner record that cannot be read, which keeps every namespace: remove it`,
-      );
-    }
+  found.faults.push(...(await undeletable(dir, trash)));
+  return found;
+}
+
+/** Deletes what was on its way out, and says what withstands; why is said by the trash. */
+async function undeletable(dir: RunnerDir, trash: Trash): Promise<string[]> {
+  const before = readdirSync(dir.layout.trash);
+  trash.empty();
+  await trash.settled();
+  const left = new Set(readdirSync(dir.layout.trash));
+  return before.filter((name) => left.has(name)).map((name) => `trash/${name} cannot be deleted`);
+}
+
+/** Under its guard: who has it may just be making or removing it, with its record. */
+function faultOf(dir: RunnerDir, namespaces: Namespaces, name: string): string | null {
+  const guard = dir.guards.try(guardName.namespace(name), 'exclusive');
+  if (!guard) return null;
+  try {
+    const stat = lstatSync(dir.layout.namespace(name), { throwIfNoEntry: false });
+    if (!stat) return null; // just evicted
+    if (!stat.isDirectory()) return 'is no directory: its next job makes it anew';
+    return namespaces.records.read(name) ? null : 'has no record that can be read: it is evicted first';
+  } finally {
+    guard.release();
   }
-  const waiting = readdirSync(layout.trash).length;
-  if (waiting > 0)
-    faults.push(`trash/ has ${waiting} that wait to be deleted: \`vole cache trim\` does it now`);
-  return faults;
+}
+
+/** A damaged one is worth nothing: it is removed where nobody has it, and fetched afresh by its next job. */
+async function verifyCheckout(saved: SavedCheckouts, name: string, found: Verified): Promise<void> {
+  const checked = await saved.verify(name);
+  const shown = `git/${path.basename(saved.path(name))}`;
+  if (checked === 'skipped') found.skipped.push(shown);
+  if (typeof checked === 'string' || !existsSync(saved.path(name))) return;
+  if (saved.removeIfFree(name) === 'removed')
+    found.removed.push(`${shown}, which is damaged: ${checked.damage}`);
+  else found.faults.push(`${shown} is damaged and in use: its next job fetches it afresh: ${checked.damage}`);
 }

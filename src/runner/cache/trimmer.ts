@@ -1,13 +1,15 @@
 import { statfsSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
 import { runChore } from '../../shared/lock/chore.ts';
-import type { FileThread } from '../dir/file-thread.ts';
+import type { FileThreads } from '../dir/file-threads.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
+import { saidOf, unownedTrees } from '../sweep/unowned-trees.ts';
 import type { Namespaces } from './namespaces.ts';
 import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
+import { Sizes } from './sizes.ts';
 
 export interface TrimLimits {
   readonly cacheSize: SizeOrShare;
@@ -20,6 +22,11 @@ export interface Trimmed {
   readonly git: Eviction;
 }
 
+/** How far something that takes long has come; `total` may be 0. */
+export type OnProgress = (what: 'measuring' | 'evicting', done: number, total: number) => void;
+
+const UNHEARD: OnProgress = () => {};
+
 /**
  * Keeps a directory within its limits: measures on the file thread what has changed since it was last
  * measured, and evicts here, each thing under its own guard. One process has the turn at a time, which
@@ -29,16 +36,18 @@ export class Trimmer {
   readonly #dir: RunnerDir;
   readonly #namespaces: Namespaces;
   readonly #saved: SavedCheckouts;
-  readonly #files: FileThread;
+  readonly #sizes: Sizes;
   readonly #trash: Trash;
   readonly #limits: TrimLimits;
   readonly #log: RunnerLog;
+  /** Trees that were warned of. */
+  readonly #warned = new Set<string>();
 
   constructor(parts: {
     dir: RunnerDir;
     namespaces: Namespaces;
     saved: SavedCheckouts;
-    files: FileThread;
+    files: FileThreads;
     trash: Trash;
     limits: TrimLimits;
     log: RunnerLog;
@@ -46,7 +55,7 @@ export class Trimmer {
     this.#dir = parts.dir;
     this.#namespaces = parts.namespaces;
     this.#saved = parts.saved;
-    this.#files = parts.files;
+    this.#sizes = new Sizes(parts.dir, parts.namespaces, parts.saved, parts.files);
     this.#trash = parts.trash;
     this.#limits = parts.limits;
     this.#log = parts.log;
@@ -59,16 +68,17 @@ export class Trimmer {
   }
 
   /** One turn; null where another process has it. Never rejects: a trim that fails is tried again later. */
-  async trim(): Promise<Trimmed | null> {
+  async trim(onProgress: OnProgress = UNHEARD): Promise<Trimmed | null> {
     let trimmed: Trimmed | null = null;
     try {
       await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
-        this.#removeUnwanted();
+        this.#warnOfUnreadable();
+        await this.#removeUnwanted();
         this.#namespaces.tidyRecords();
         // What is on its way out still counts on the disk: without this wait, too much would follow it.
         if (this.isLow()) await this.#trash.settled();
-        trimmed = await this.#evictAll(signal);
+        trimmed = await this.#evictAll(signal, onProgress);
         for (const name of this.#saved.names()) await this.#saved.maintain(name, signal);
       });
     } catch (error) {
@@ -78,25 +88,43 @@ export class Trimmer {
   }
 
   /** For a start with `--no-cache`: removes every namespace that nobody uses. */
-  clearFree(): { removed: string[]; busy: string[] } {
+  async clearFree(onProgress: OnProgress = UNHEARD): Promise<{ removed: string[]; busy: string[] }> {
     const removed: string[] = [];
     const busy: string[] = [];
-    for (const name of this.#namespaces.records.names()) {
+    const names = this.#namespaces.records.names();
+    const breathe = breather();
+    for (const [at, name] of names.entries()) {
+      await breathe();
+      onProgress('evicting', at, names.length);
       (this.#namespaces.removeIfFree(name) === 'removed' ? removed : busy).push(name);
     }
     return { removed, busy };
   }
 
+  /** Once each: it keeps everything, and the report of what is in use would not say why. */
+  #warnOfUnreadable(): void {
+    for (const tree of unownedTrees(this.#dir.layout.jobs)) {
+      if (tree.fault === 'no owner record' || this.#warned.has(tree.name)) continue;
+      this.#warned.add(tree.name);
+      const remedy =
+        'it goes with its job, or when a runner starts or `vole cache verify` runs while no runner lives';
+      this.#log.warn({ tree: tree.name }, `${saidOf(tree)}; ${remedy}`);
+    }
+  }
+
   /** Namespaces that a job with `--no-cache` could not remove at its end, since somebody used them. */
-  #removeUnwanted(): void {
+  async #removeUnwanted(): Promise<void> {
+    const breathe = breather();
     for (const name of this.#namespaces.records.names()) {
+      await breathe();
       if (this.#namespaces.records.isUnwanted(name)) this.#namespaces.removeIfFree(name);
     }
   }
 
-  async #evictAll(signal: AbortSignal): Promise<Trimmed> {
-    const cacheEntries = await this.#measureNamespaces(signal);
-    const gitEntries = await this.#measureSaved(signal);
+  async #evictAll(signal: AbortSignal, onProgress: OnProgress): Promise<Trimmed> {
+    const { cache: cacheEntries, git: gitEntries } = await this.#sizes.all(signal, (done, total) =>
+      onProgress('measuring', done, total),
+    );
     const disk = diskOf(this.#dir.layout.root);
     // Below --min-free the caches must give what is missing, whatever their own limit allows.
     const missing = Math.max(0, bytesOf(this.#limits.minFree, disk.totalBytes) - disk.freeBytes);
@@ -105,9 +133,11 @@ export class Trimmer {
       return Math.max(0, Math.min(bytesOf(of, disk.totalBytes), total - toGive));
     };
     const used = new Map(cacheEntries.map(({ name, lastUsed }) => [name, lastUsed]));
-    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) =>
-      signal.aborted ? 'kept' : this.#evictNamespace(name, used),
-    );
+    let tried = 0;
+    const cache = await evict(cacheEntries, limit(this.#limits.cacheSize, cacheEntries, missing), (name) => {
+      onProgress('evicting', (tried += 1), cacheEntries.length);
+      return signal.aborted ? 'kept' : this.#evictNamespace(name, used);
+    });
     const stillMissing = Math.max(0, missing - (cache.bytesBefore - cache.bytesAfter));
     const git = await evict(gitEntries, limit(this.#limits.gitSize, gitEntries, stillMissing), (name) =>
       signal.aborted ? 'kept' : this.#saved.removeIfFree(name),
@@ -124,36 +154,6 @@ export class Trimmer {
       name,
       () => (this.#namespaces.records.read(name)?.lastUsed ?? 0) === seen,
     );
-  }
-
-  async #measureNamespaces(signal: AbortSignal): Promise<TrimEntry[]> {
-    const entries: TrimEntry[] = [];
-    const breathe = breather();
-    for (const name of this.#namespaces.records.names()) {
-      await breathe();
-      if (signal.aborted) break;
-      const record = this.#namespaces.records.read(name);
-      const known = record?.measuredAt != null && record.measuredAt > record.lastUsed;
-      let bytes = known ? record.sizeBytes : null;
-      // What is in use may grow: it is measured anew each time, and again once it is free.
-      if (bytes === null || this.#namespaces.inUse(name)) {
-        const begun = Date.now();
-        bytes = await this.#files.measure(this.#dir.layout.namespace(name));
-        this.#namespaces.records.measured(name, bytes, this.#namespaces.inUse(name) ? null : begun);
-      }
-      entries.push({ name, bytes, lastUsed: record?.lastUsed ?? 0 });
-    }
-    return entries;
-  }
-
-  async #measureSaved(signal: AbortSignal): Promise<TrimEntry[]> {
-    const entries: TrimEntry[] = [];
-    for (const name of this.#saved.names()) {
-      if (signal.aborted) break;
-      const bytes = await this.#files.measure(this.#saved.path(name));
-      entries.push({ name, bytes, lastUsed: this.#saved.lastUsed(name) });
-    }
-    return entries;
   }
 
   #report(what: string, eviction: Eviction): void {

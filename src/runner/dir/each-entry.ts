@@ -1,21 +1,48 @@
 import { opendirSync } from 'node:fs';
 
-export const SLASH = Buffer.from('/');
+/** Read at once of a directory, which may hold more than fits in memory. */
+const AT_ONCE = 512;
+// oxlint-disable-next-line no-control-regex
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
 
 /**
- * The entries of a directory, read a few at a time, since it may hold more than fits in memory. Names
- * are bytes: a job may give ones that are no UTF-8, and as text they name nothing. Throws as the file
- * system does.
+ * A path or a name with a character for each byte (latin1). A job may give names that are no UTF-8, and
+ * read as text they would name nothing; a string of bytes is exact, and much cheaper to make than a Buffer.
  */
-export function eachEntry(folder: string | Buffer, use: (name: Buffer, isFolder: boolean) => void): void {
-  // The path is bytes too: Node joins it with a name where the file system does not tell the type. Its
-  // types know of no such encoding here, as they do for `readdir`.
-  const encoding = 'buffer' as BufferEncoding;
-  const dir = opendirSync(Buffer.from(folder), { bufferSize: 512, encoding });
+export type BytePath = string;
+
+export function bytePath(path: string): BytePath {
+  return Buffer.from(path).toString('latin1');
+}
+
+/** As the file system takes it. */
+export function realPath(path: BytePath): string | Buffer {
+  return BEYOND_ASCII.test(path) ? Buffer.from(path, 'latin1') : path;
+}
+
+/** As a person reads it. */
+export function shownPath(path: BytePath): string {
+  return Buffer.from(path, 'latin1').toString('utf8');
+}
+
+/** The entries of a directory, a few at a time. Throws as the file system does. */
+export function eachEntry(folder: BytePath, use: (name: BytePath, isFolder: boolean) => void): void {
+  const path = Buffer.from(folder, 'latin1');
   try {
-    for (let entry = dir.readSync(); entry; entry = dir.readSync()) {
-      use(entry.name as unknown as Buffer, entry.isDirectory());
-    }
+    read(path, 'latin1', use as (name: unknown, isFolder: boolean) => void);
+  } catch (error) {
+    // The file system does not tell the types of its entries. Node then joins their names with the path,
+    // which must be of one kind: nothing was given yet.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_INVALID_ARG_TYPE') throw error;
+    read(path, 'buffer', (name, isFolder) => use((name as Buffer).toString('latin1'), isFolder));
+  }
+}
+
+function read(path: Buffer, encoding: string, use: (name: unknown, isFolder: boolean) => void): void {
+  // Node's types know of no 'buffer' here, as they do for `readdir`.
+  const dir = opendirSync(path, { bufferSize: AT_ONCE, encoding: encoding as BufferEncoding });
+  try {
+    for (let entry = dir.readSync(); entry; entry = dir.readSync()) use(entry.name, entry.isDirectory());
   } finally {
     dir.closeSync();
   }

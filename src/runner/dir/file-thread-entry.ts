@@ -1,18 +1,36 @@
 /** FILE THREAD of a runner: deletes and measures trees, one question at a time, blocking only itself. */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { oneLine } from '../../shared/errors.ts';
-import type { FileAnswer, FileQuestion } from './file-messages.ts';
-import { measureTree } from './measure-tree.ts';
+import { type FileAnswer, type FileQuestion, SHARED } from './file-messages.ts';
+import { measureParts, measureShared, type Sharing } from './measure-tree.ts';
 import { removeTree } from './remove-tree.ts';
 
-function answerTo({ id, what, path }: FileQuestion): FileAnswer {
+const shared = workerData as Int32Array;
+const say = (answer: FileAnswer): void => parentPort?.postMessage(answer);
+const looked = (entries: number): void => void Atomics.add(shared, SHARED.entries, entries);
+
+const sharing: Sharing = {
+  isWanted: () => Atomics.load(shared, SHARED.idleThreads) > 0,
+  give: (parts) => {
+    Atomics.sub(shared, SHARED.idleThreads, 1); // the main thread sets it right when it has the parts
+    say({ what: 'given', parts });
+  },
+  looked,
+};
+
+function answerTo(question: FileQuestion): FileAnswer {
   try {
-    return what === 'remove'
-      ? { id, what: 'removed', left: removeTree(path) }
-      : { id, what: 'measured', bytes: measureTree(path) };
+    switch (question.what) {
+      case 'remove':
+        return { what: 'removed', left: removeTree(question.path, looked) };
+      case 'measure':
+        return { what: 'measured', ...measureShared(question.path, sharing) };
+      case 'measure-parts':
+        return { what: 'measured', ...measureParts(question.parts, sharing) };
+    }
   } catch (error) {
-    return { id, what: 'failed', why: oneLine(error) }; // one bad tree must not cost the others their answer
+    return { what: 'failed', why: oneLine(error) }; // one bad tree must not cost the others their answer
   }
 }
 
-parentPort?.on('message', (question: FileQuestion) => parentPort?.postMessage(answerTo(question)));
+parentPort?.on('message', (question: FileQuestion) => say(answerTo(question)));

@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { RunnerDir } from './open-dir.ts';
 
 const PREFIX = 'process-';
+/** Behind the name while its process has not swept yet, and so has run no job. */
+const STARTING = '\nstarting';
 
 /**
  * How a runner process shows that it lives: it holds `locks/process-<n>` exclusively, with its name in
@@ -23,8 +25,16 @@ export class ProcessSeats {
     for (let seat = 0; ; seat++) {
       const guard = this.#dir.guards.try(`${PREFIX}${seat}`, 'exclusive');
       if (!guard) continue;
-      writeFileSync(this.#file(`${PREFIX}${seat}`), process);
+      writeFileSync(this.#file(`${PREFIX}${seat}`), `${process}${STARTING}`);
       return guard;
+    }
+  }
+
+  /** From now on it may run jobs. Under the guard of the sweep, so that no other sweeps meanwhile. */
+  started(process: string): void {
+    for (const seat of this.#seats()) {
+      // Cut off and not written anew: who reads it meanwhile must find the name.
+      if (this.#nameIn(seat) === process) truncateSync(this.#file(seat), Buffer.byteLength(process));
     }
   }
 
@@ -32,9 +42,14 @@ export class ProcessSeats {
     return this.#seats().some((seat) => this.#nameIn(seat) === process && this.#isHeld(seat));
   }
 
-  /** Whether any other runner process than this one lives on the directory. */
-  othersThan(process: string): boolean {
-    return this.#seats().some((seat) => this.#nameIn(seat) !== process && this.#isHeld(seat));
+  /**
+   * Whether any other process lives that may have run a job on the directory. Those that only start wait
+   * for their turn to sweep before they run any.
+   */
+  othersThan(process: string | null): boolean {
+    return this.#seats().some(
+      (seat) => this.#nameIn(seat) !== process && !this.#text(seat).endsWith(STARTING) && this.#isHeld(seat),
+    );
   }
 
   #seats(): string[] {
@@ -42,6 +57,10 @@ export class ProcessSeats {
   }
 
   #nameIn(seat: string): string {
+    return this.#text(seat).split('\n', 1)[0] ?? '';
+  }
+
+  #text(seat: string): string {
     try {
       return readFileSync(this.#file(seat), 'utf8');
     } catch {

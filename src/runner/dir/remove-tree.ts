@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { oneLine } from '../../shared/errors.ts';
-import { eachEntry } from './each-entry.ts';
+import { type BytePath, bytePath, eachEntry, realPath, shownPath } from './each-entry.ts';
 import { allowOwner, openFolder } from './open-folder.ts';
 
 /** Most lines about what is left: one is shown, the rest are counted. */
@@ -9,34 +9,37 @@ const MOST_LEFT = 1000;
 /** Levels that are walked at once, each with a descriptor; what lies deeper is moved up first. */
 const MOST_DEEP = 64;
 
+/** Entries between two reports of how far it is. */
+const REPORT_EVERY = 256;
+
 /**
  * Deletes a tree. Follows no link, at the top or below, also where one takes a directory's place
  * meanwhile: each directory is opened as one and walked through its descriptor. Makes directories
  * writable that are not (0555, as the Go module cache has them), and is bounded neither by the length of
  * a path nor by the depth of the tree. What withstands stays, with the directories above it, and is
- * given as `path: why`.
+ * given as `path: why`. `removed` hears now and then how many entries are gone since it was last called.
  */
-export function removeTree(root: string): string[] {
-  const left: string[] = [];
-  new Removal(root, left).run();
-  return left;
+export function removeTree(root: string, removed: (entries: number) => void = () => {}): string[] {
+  return new Removal(bytePath(root), removed).run();
 }
 
 class Removal {
-  readonly #root: string;
-  readonly #left: string[];
+  readonly #root: BytePath;
+  readonly #left: string[] = [];
+  readonly #removed: (entries: number) => void;
+  #sinceReport = 0;
   /** Directories that were moved up to the root, and are walked after it. */
   #hoisted = false;
   #rootFd = -1;
 
-  constructor(root: string, left: string[]) {
+  constructor(root: BytePath, removed: (entries: number) => void) {
     this.#root = root;
-    this.#left = left;
+    this.#removed = removed;
   }
 
-  run(): void {
-    const fd = enter(this.#root, this.#root, this.#left);
-    if (fd === null) return;
+  run(): string[] {
+    const fd = this.#enter(this.#root, this.#root);
+    if (fd === null) return this.#left;
     this.#rootFd = fd;
     try {
       do {
@@ -46,33 +49,36 @@ class Removal {
     } finally {
       closeSync(fd);
     }
-    if (this.#left.length === 0) attempt(this.#root, this.#left, () => rmdirSync(this.#root));
+    if (this.#left.length === 0) this.#do(rmdirSync, this.#root, this.#root);
+    this.#removed(this.#sinceReport);
+    return this.#left;
   }
 
   /**
    * `shown` is the path for people, which may be too long to be used. A file system may pass over some
    * entries while others are removed, so it is read again until there is nothing more to remove.
    */
-  #empty(fd: number, shown: string, depth: number): void {
+  #empty(fd: number, shown: BytePath, depth: number): void {
+    const here = `/proc/self/fd/${fd}`;
     for (let removed = true; removed; ) {
       removed = false;
       const before = this.#left.length;
-      const remove = (name: Buffer, isFolder: boolean): void => {
-        const at = Buffer.concat([Buffer.from(`/proc/self/fd/${fd}/`), name]);
-        const below = `${shown}/${name.toString('utf8')}`;
-        const gone = isFolder
-          ? this.#removeFolder(at, below, depth + 1)
-          : attempt(below, this.#left, () => unlinkSync(at));
-        removed ||= gone;
-      };
-      attempt(shown, this.#left, () => eachEntry(`/proc/self/fd/${fd}`, remove));
+      try {
+        eachEntry(here, (name, isFolder) => {
+          const [at, below] = [`${here}/${name}`, `${shown}/${name}`];
+          const gone = isFolder ? this.#folder(at, below, depth + 1) : this.#do(unlinkSync, at, below);
+          removed ||= gone;
+        });
+      } catch (error) {
+        this.#withstood(shown, error);
+      }
       if (this.#left.length > before) return; // it is not going to be empty
     }
   }
 
-  #removeFolder(at: Buffer, shown: string, depth: number): boolean {
+  #folder(at: BytePath, shown: BytePath, depth: number): boolean {
     const before = this.#left.length;
-    const fd = enter(at, shown, this.#left);
+    const fd = this.#enter(at, shown);
     if (fd === null) return this.#left.length === before;
     try {
       if (depth >= MOST_DEEP && this.#hoist(at)) return true;
@@ -80,50 +86,59 @@ class Removal {
     } finally {
       closeSync(fd);
     }
-    return this.#left.length === before && attempt(shown, this.#left, () => rmdirSync(at));
+    return this.#left.length === before && this.#do(rmdirSync, at, shown);
   }
 
-  #hoist(at: Buffer): boolean {
+  #hoist(at: BytePath): boolean {
     try {
-      renameSync(at, `/proc/self/fd/${this.#rootFd}/deep-${randomBytes(8).toString('hex')}`);
+      renameSync(realPath(at), `/proc/self/fd/${this.#rootFd}/deep-${randomBytes(8).toString('hex')}`);
       this.#hoisted = true;
       return true;
     } catch {
       return false; // something in it withstands: that is said where it does
     }
   }
-}
 
-/** The descriptor of a directory, made writable for its owner; a file or link there is unlinked: null. */
-function enter(at: string | Buffer, shown: string, left: string[]): number | null {
-  let fd: number;
-  try {
-    fd = openFolder(at);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOTDIR' || code === 'ELOOP') attempt(shown, left, () => unlinkSync(at));
-    else if (code !== 'ENOENT') say(shown, error, left);
-    return null;
+  /** The descriptor of a directory, made writable for its owner; a file or link there is unlinked: null. */
+  #enter(at: BytePath, shown: BytePath): number | null {
+    let fd: number;
+    try {
+      fd = openFolder(realPath(at));
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOTDIR' || code === 'ELOOP') this.#do(unlinkSync, at, shown);
+      else if (code !== 'ENOENT') this.#withstood(shown, error);
+      return null;
+    }
+    try {
+      allowOwner(fd);
+    } catch {
+      // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
+    }
+    return fd;
   }
-  // As root the mode does not matter; as its owner it can be changed; else unlinking says why not.
-  attempt(shown, [], () => allowOwner(fd));
-  return fd;
-}
 
-/** Whether it is done, by this or by somebody else. */
-function attempt(file: string, left: string[], work: () => void): boolean {
-  try {
-    work();
+  /** Whether it is gone, by this or by somebody else. */
+  #do(remove: (path: string | Buffer) => void, at: BytePath, shown: BytePath): boolean {
+    try {
+      remove(realPath(at));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        this.#withstood(shown, error);
+        return false;
+      }
+    }
+    this.#sinceReport += 1;
+    if (this.#sinceReport === REPORT_EVERY) {
+      this.#removed(this.#sinceReport);
+      this.#sinceReport = 0;
+    }
     return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
-    say(file, error, left);
-    return false;
   }
-}
 
-function say(file: string, error: unknown, left: string[]): void {
-  if (left.length < MOST_LEFT) left.push(`${shortened(file)}: ${reasonOf(error)}`);
+  #withstood(shown: BytePath, error: unknown): void {
+    if (this.#left.length < MOST_LEFT) this.#left.push(`${shortened(shownPath(shown))}: ${reasonOf(error)}`);
+  }
 }
 
 /** Without the path that the system was given, which is of a descriptor and another each time. */

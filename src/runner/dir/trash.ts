@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { oneLine } from '../../shared/errors.ts';
-import type { FileThread } from './file-thread.ts';
+import type { FileThreads } from './file-threads.ts';
 import { makeWritable } from './open-folder.ts';
 
 /** A directory is moved only by who may write it, since its `..` changes; a job may have made it 0555. */
@@ -31,14 +31,15 @@ export interface RootHelper {
  */
 export class Trash {
   readonly #dir: string;
-  readonly #files: FileThread;
+  readonly #files: FileThreads;
   readonly #warn: (line: string) => void;
   /** What is being deleted, by its place here. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
+  #total = 0;
   #helper: RootHelper | null = null;
 
-  constructor(dir: string, files: FileThread, warn: (line: string) => void) {
+  constructor(dir: string, files: FileThreads, warn: (line: string) => void) {
     this.#dir = dir;
     this.#files = files;
     this.#warn = warn;
@@ -85,12 +86,18 @@ export class Trash {
     return places.length;
   }
 
+  /** How many trees are deleted, of those that there were since there was none. */
+  get progress(): { done: number; total: number } {
+    return { done: this.#total - this.#working.size, total: this.#total };
+  }
+
   /** Resolves when everything put here so far is deleted, or could not be. */
   async settled(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
   #delete(place: string): void {
+    this.#total = this.#working.size === 0 ? 1 : this.#total + 1;
     this.#track(place, this.#removed(place));
   }
 

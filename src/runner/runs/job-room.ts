@@ -5,6 +5,7 @@ import { engineName, imageLabelsOf, labelsOf } from '../../shared/engine/owned.t
 import type { EngineFacts } from '../../shared/engine/types.ts';
 import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { OwnerIdentity } from '../../shared/owner-record.ts';
+import { closeDescriptors } from '../../shared/platform/descriptors.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
 import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
@@ -69,6 +70,10 @@ export function roomMaker(parts: RoomParts) {
           cache: namespace.path,
           git: identity.git && dir.layout.savedCheckout(identity.git),
           home: options.home,
+        },
+        closeLeft: () => {
+          const inTree = (file: string): boolean => file.startsWith(`${made.path}/`);
+          closeDescriptors(inTree, [spool.fd, made.owner.fd]);
         },
         releaseCache: ({ joined }) => {
           parts.cgroups.give(cgroup, joined);

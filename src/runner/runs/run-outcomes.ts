@@ -3,6 +3,7 @@ import { isImageFile } from '../../shared/image-file.ts';
 import { isImageName, mayBeBuiltHere } from '../../shared/image-name.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Reason, RunOutcome } from '../../shared/outcome.ts';
+import { serviceFaults } from '../../shared/service-faults.ts';
 import type { TaskEnd } from '../pool/pool.ts';
 
 export type StopReason = 'cancelled' | 'timeout' | 'interrupted';
@@ -28,11 +29,12 @@ function outcome(
 
 /** What ends this run alone, before anything of it is executed; null where it may run here. */
 export function notAllowed(
-  { image, imageFile, trust }: Pick<JobSpec, 'image' | 'imageFile' | 'trust'>,
+  spec: Pick<JobSpec, 'image' | 'imageFile' | 'services' | 'trust'>,
   hostJobs: 'never' | 'trusted' | 'always',
   hasEngine: boolean,
 ): RunOutcome | null {
-  const fault = imageFault(image, imageFile);
+  const { image, imageFile, trust } = spec;
+  const fault = imageFault(image, imageFile) ?? serviceFaults(spec)[0]?.why ?? null;
   if (fault !== null) return outcome('refused', 'not-allowed', fault);
   if (image !== null || imageFile !== null) {
     if (hasEngine) return null;

@@ -1,16 +1,9 @@
-import { closeSync } from 'node:fs';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { FifoPair } from '../../shared/platform/fifos.ts';
-import {
-  type FromWorker,
-  type GuardMode,
-  type StepStreams,
-  type ToWorker,
-  takeStreams,
-} from '../../shared/worker-messages.ts';
+import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../../shared/worker-messages.ts';
 import type { Artifact } from './artifact-sender.ts';
 
 export interface PortServices {
@@ -24,7 +17,6 @@ export interface PortEvents {
   processGone(pgid: number): void;
   /** Throws where it cannot be written down. */
   engineObject(object: EngineObject): void;
-  engineObjectGone(object: EngineObject): void;
   cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
@@ -42,7 +34,7 @@ export class WorkerPort {
   readonly #held = new Map<number, HeldGuard>();
   readonly #abort = new AbortController();
   /** The last ones: a worker asks for its next step's when it is done with one. */
-  #given: { streams: StepStreams; done: (drained: boolean) => void } | null = null;
+  #given: FifoPair | null = null;
   readonly #asking = new Set<Promise<void>>();
 
   constructor(port: MessagePort, services: PortServices, events: PortEvents) {
@@ -55,22 +47,15 @@ export class WorkerPort {
   /** Of a step, to be given to the worker. */
   async streams(): Promise<StepStreams> {
     const pair = await this.#services.streams();
-    const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = pair;
-    const fds = { stdoutRead, stdoutWrite, stderrRead, stderrWrite };
-    const done = (drained: boolean): void => pair.done(drained);
-    const streams = { ...fds, taken: new Uint8Array(new SharedArrayBuffer(1)) };
     this.#streamsDone(false); // of a step before, where its end is not known
-    this.#given = { streams, done };
-    return streams;
+    this.#given = pair;
+    const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = pair;
+    return { stdoutRead, stdoutWrite, stderrRead, stderrWrite };
   }
 
-  /** Closes what the thread was given and had not taken when it ended. */
-  takeBack(): void {
-    const streams = this.#given?.streams;
-    if (streams && takeStreams(streams)) {
-      const { stdoutRead, stdoutWrite, stderrRead, stderrWrite } = streams;
-      for (const fd of [stdoutRead, stdoutWrite, stderrRead, stderrWrite]) closeSync(fd);
-    }
+  /** When nobody uses them any more. */
+  takeBackStreams(how: { threadDied: boolean }): void {
+    if (how.threadDied) this.#given?.closeLeft();
     this.#streamsDone(false);
   }
 
@@ -120,8 +105,6 @@ export class WorkerPort {
         return this.#events.processGone(message.pgid);
       case 'engine-object':
         return this.#note(message.id, message.object);
-      case 'engine-object-gone':
-        return this.#events.engineObjectGone(message.object);
       case 'cgroup-joined':
         return this.#events.cgroupJoined();
       case 'spooled':

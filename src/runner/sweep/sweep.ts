@@ -1,6 +1,7 @@
-import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { counted } from '../../shared/counted.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { readOwner } from '../../shared/owner-file.ts';
@@ -21,6 +22,7 @@ import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
+import { isAbandoned, markerOf } from './unowned-trees.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
 export interface DeadRun {
@@ -46,10 +48,7 @@ export interface SweptEngine {
 
 const GONE_MS = 10_000;
 const TREE = /^\d+-\d+\.[0-9a-f]+$/;
-const TAKEN_PREFIX = /^\.taken\.[^.]+\./;
 const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
-/** No tree takes this long to be made. */
-const MAKING_MS = 3_600_000;
 
 /**
  * Ends and removes what dead processes of this directory left. `process`: the name in the seat that
@@ -70,6 +69,7 @@ export async function sweep(
     sweeper.fifos();
     await sweeper.cgroups();
     await sweeper.engine();
+    new ProcessSeats(dir).started(process);
     return sweeper.swept;
   } finally {
     turn.release();
@@ -92,7 +92,7 @@ class Sweeper {
     this.#trash = trash;
     this.#seats = new ProcessSeats(dir);
     const emptied = trash.empty();
-    if (emptied > 0) this.#lines.push(`finishing ${emptied} interrupted removals`);
+    if (emptied > 0) this.#lines.push(`finishing ${counted(emptied, 'interrupted removal')}`);
   }
 
   get swept(): Swept {
@@ -125,7 +125,7 @@ class Sweeper {
         this.#lines.push(`left ${name} in jobs/: no tree of vole's has such a name`);
       }
       // Being made takes milliseconds, and nothing runs in it meanwhile.
-      else if (isOld(tree)) this.#put(tree);
+      else if (isAbandoned(tree)) this.#put(tree);
     }
   }
 
@@ -168,17 +168,15 @@ class Sweeper {
     const name = path.basename(tree);
     const record = readOwner(tree);
     if (record !== null && record !== 'unreadable') return await this.#owned(record, tree);
-    const fault = record === null ? 'it has no owner record' : 'its owner record cannot be read';
-    // Only its job can have done it, and that may be run by any process that lives.
+    const fault = record === null ? 'no owner record' : 'an owner record that cannot be read';
+    // Its job may have done it, which any process may run that lives; or the host has lost power.
     if (!this.#alone) {
-      this.#lines.push(`left tree ${name}: ${fault}, and other runners live on this directory`);
-    } else if (!(await endMarked(`${this.#dir.id}/${name.replace(TAKEN_PREFIX, '')}\0`))) {
-      this.#lines.push(`left tree ${name}: ${fault}, and its processes withstand KILL`);
-    } else if (record === null) {
-      this.#lines.push(`removed ${name} in jobs/, which has no owner record`);
-      this.#put(tree);
+      this.#lines.push(`left tree ${name}: it has ${fault}, and other runners live on this directory`);
+    } else if (!(await endMarked(markerOf(this.#dir, name)))) {
+      this.#lines.push(`left tree ${name}: it has ${fault}, and its processes withstand KILL`);
     } else {
-      this.#lines.push(`left tree ${name}: ${fault}`);
+      this.#lines.push(`removed ${name} in jobs/, which has ${fault}`);
+      this.#put(tree);
     }
   }
 
@@ -247,10 +245,4 @@ async function endAll(kill: () => boolean): Promise<boolean> {
     await delay(10);
   }
   return true;
-}
-
-/** By the time of the last change of its inode, which no job can set back. */
-function isOld(tree: string): boolean {
-  const stat = lstatSync(tree, { throwIfNoEntry: false });
-  return stat !== undefined && Date.now() - stat.ctimeMs > MAKING_MS;
 }

@@ -10,6 +10,14 @@ export interface ResolvedRef {
   readonly sha: string;
 }
 
+export interface Commit {
+  readonly sha: string;
+  /** Branches and tags of the mirror that stand at it since the last fetch, in full. */
+  readonly refs: readonly string[];
+  /** The whole of it. */
+  readonly message: string;
+}
+
 export type Read = { found: true; text: string } | { found: false; why: 'absent' | 'too-big' | 'no-file' };
 
 const FETCH_MS = 10 * 60_000;
@@ -99,6 +107,45 @@ export class Mirror {
     return reply.ok ? reply.stdout.trim().slice(0, 200) : '';
   }
 
+  /** The commit of this hash, or of the tag object of this hash; null where the repository has it no more. */
+  async commit(hash: string): Promise<Commit | null> {
+    const there = await this.#describe(hash);
+    if (there !== null) return there;
+    return (await this.#fetchNamed(hash)) === null ? null : this.#describe(hash);
+  }
+
+  /** The commit that a ref which is neither branch nor tag stands at now, fetched; null where there is none. */
+  async fetchHead(ref: string): Promise<string | null> {
+    return (await this.#fetchNamed(ref))?.sha ?? null;
+  }
+
+  /** The commit that a ref of the mirror stands at since the last fetch, or null. */
+  async head(ref: string): Promise<string | null> {
+    return this.#commitOf(ref);
+  }
+
+  /** Files that differ between two commits; null where that cannot be said, or the list is too long. */
+  async changedFiles(from: string, to: string): Promise<readonly string[] | null> {
+    const args = ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', from, to, '--'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS, maxBytes: 4 * 1024 * 1024 });
+    return reply.ok ? reply.stdout.split('\0').filter((file) => file !== '') : null;
+  }
+
+  async mergeBase(one: string, other: string): Promise<string | null> {
+    const reply = await this.#git(['merge-base', one, other], { cwd: this.dir, timeoutMs: LOCAL_MS });
+    const sha = reply.stdout.trim();
+    return reply.ok && HASH.test(sha) ? sha : null;
+  }
+
+  /** Where a branch left all others: the parent of the first commit that it alone has. Null where there is none. */
+  async forkPoint(branch: string, sha: string): Promise<string | null> {
+    const name = branch.replace(/^refs\/heads\//, '');
+    const args = ['rev-list', '--topo-order', '--reverse', sha, '--not', `--exclude=${name}`, '--branches'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    const first = reply.stdout.split('\n', 1)[0] ?? '';
+    return reply.ok && HASH.test(first) ? this.#commitOf(`${first}^`) : null;
+  }
+
   /** Whether a branch or tag of the repository holds this commit, or its HEAD is it. */
   async isPublished(sha: string): Promise<boolean> {
     const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads', 'refs/tags'];
@@ -157,6 +204,23 @@ export class Mirror {
     const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
     const sha = reply.stdout.trim();
     return reply.ok && HASH.test(sha) ? sha : null;
+  }
+
+  /** By one program: starting one holds the event loop up. */
+  async #describe(hash: string): Promise<Commit | null> {
+    // named here, since a person's own git settings may hide some
+    const refs = ['--decorate=full', '--decorate-refs=refs/heads', '--decorate-refs=refs/tags'];
+    const shown = ['--no-show-signature', ...refs, '--format=%H%n%D%n%B'];
+    const args = ['log', '-1', ...shown, `${hash}^{commit}`, '--'];
+    const options = { cwd: this.dir, timeoutMs: LOCAL_MS, maxBytes: 8 * 1024 * 1024 };
+    const reply = await this.#git(args, options);
+    const [sha = '', at = ''] = reply.stdout.split('\n', 2);
+    if (!reply.ok || !HASH.test(sha)) return null;
+    return {
+      sha,
+      refs: at.split(', ').map((ref) => ref.replace(/^(?:tag: |HEAD -> )/, '')),
+      message: reply.stdout.slice(sha.length + at.length + 2),
+    };
   }
 
   /** What is neither branch nor tag: a change's head under `refs/pull/`, or a commit only it reaches. */

@@ -7,6 +7,7 @@ import type { RunEvents } from '../store/store.ts';
 export class RunEventHub implements RunEvents {
   readonly #leasable = new Set<() => void>();
   readonly #keysRemoved = new Set<() => void>();
+  readonly #tasks = new Set<() => void>();
   readonly #changed = new Set<(run: number) => void>();
 
   leasable(): void {
@@ -17,6 +18,10 @@ export class RunEventHub implements RunEvents {
     for (const listener of this.#changed) listener(run);
   }
 
+  tasks(): void {
+    for (const listener of this.#tasks) listener();
+  }
+
   keysRemoved(): void {
     for (const listener of this.#keysRemoved) listener();
   }
@@ -25,6 +30,12 @@ export class RunEventHub implements RunEvents {
   onKeysRemoved(listener: () => void): () => void {
     this.#keysRemoved.add(listener);
     return () => void this.#keysRemoved.delete(listener);
+  }
+
+  /** Returns the function that ends the subscription. */
+  onTasks(listener: () => void): () => void {
+    this.#tasks.add(listener);
+    return () => void this.#tasks.delete(listener);
   }
 
   /** Returns the function that ends the subscription. */

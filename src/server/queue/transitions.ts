@@ -12,6 +12,10 @@ export interface RunFacts {
   /** The first heartbeat of the lease has come. */
   readonly accepted: boolean;
   readonly cancelWhy: string | null;
+  /** Of a command: whoever asked for it may. */
+  readonly authorised: boolean;
+  /** What it executes is known. */
+  readonly prepared: boolean;
 }
 
 export type RunEvent =
@@ -23,6 +27,9 @@ export type RunEvent =
   | { readonly type: 'cancelled'; readonly why: string }
   | { readonly type: 'authorised' }
   | { readonly type: 'refused'; readonly why: string }
+  | { readonly type: 'prepared' }
+  /** What a command would execute cannot be found out. */
+  | { readonly type: 'unpreparable'; readonly why: string }
   /** A job that it needs, itself or through others, ended without passing. */
   | { readonly type: 'need-unpassed'; readonly key: string; readonly run: number; readonly state: RunState };
 
@@ -31,6 +38,7 @@ export interface NextFacts {
   readonly state: RunState;
   readonly lostCount: number;
   readonly accepted: boolean;
+  readonly authorised: boolean;
   readonly cancelWhy: string | null;
   readonly reason: Reason | null;
   readonly detail: string;
@@ -41,9 +49,10 @@ export interface NextFacts {
  *
  * ```
  * received --authorised--> queued --leased--> running --recorded--> passed failed timed-out
- *     |                    |  ^                  |                  cancelled refused lost
+ *     |    (and prepared)  |  ^                  |                  cancelled refused lost
  *     +--refused, ---------+  +-- given back, ---+
- *        cancelled                interrupted, lost (up to twice)
+ *        cancelled,               interrupted, lost (up to twice)
+ *        unpreparable
  * ```
  */
 export function nextOf(run: RunFacts, event: RunEvent): NextFacts | null {
@@ -61,14 +70,32 @@ export function nextOf(run: RunFacts, event: RunEvent): NextFacts | null {
     case 'cancelled':
       return cancelled(run, event.why);
     case 'authorised':
-      return run.state === 'received' ? on(run, 'queued') : null;
+      return run.state === 'received' ? authorised(run) : null;
     case 'refused':
-      return run.state === 'received' ? ended(run, 'refused', 'not-allowed', event.why) : null;
+      return awaitsAuthorisation(run) ? ended(run, 'refused', 'not-allowed', event.why) : null;
+    case 'prepared':
+      return awaitsPreparation(run) ? on(run, 'queued') : null;
+    case 'unpreparable':
+      return awaitsPreparation(run) ? ended(run, 'failed', 'workflow', event.why) : null;
     case 'need-unpassed':
       return isFinal(run.state) ? null : ended(run, 'cancelled', 'cancelled', needDetail(event));
     default:
       return event satisfies never;
   }
+}
+
+function awaitsAuthorisation(run: RunFacts): boolean {
+  return run.state === 'received' && !run.authorised;
+}
+
+function awaitsPreparation(run: RunFacts): boolean {
+  return run.state === 'received' && run.authorised && !run.prepared;
+}
+
+/** A command stays received until what it executes is known. */
+function authorised(run: RunFacts): NextFacts | null {
+  if (run.authorised) return null;
+  return { ...on(run, run.prepared ? 'queued' : 'received'), authorised: true };
 }
 
 function recorded(
@@ -127,11 +154,12 @@ function cancelled(run: RunFacts, why: string): NextFacts | null {
   }
 }
 
-function on(run: RunFacts, state: 'queued' | 'running'): NextFacts {
+function on(run: RunFacts, state: 'received' | 'queued' | 'running'): NextFacts {
   return {
     state,
     lostCount: run.lostCount,
     accepted: false,
+    authorised: run.authorised,
     cancelWhy: run.cancelWhy,
     reason: null,
     detail: '',
@@ -143,6 +171,7 @@ function ended(run: RunFacts, state: RunState, reason: Reason | null, detail: st
     state,
     lostCount: run.lostCount,
     accepted: run.accepted,
+    authorised: run.authorised,
     cancelWhy: run.cancelWhy,
     reason,
     detail,

@@ -11,10 +11,10 @@ import { seal, unseal } from './seal.ts';
  */
 export class Secrets {
   readonly #keyFile: string;
-  readonly #store: Pick<Store, 'secrets' | 'repositories'>;
+  readonly #store: Pick<Store, 'secrets' | 'repositories' | 'forges'>;
   #key: Promise<Buffer> | null = null;
 
-  constructor(dataDir: string, store: Pick<Store, 'secrets' | 'repositories'>) {
+  constructor(dataDir: string, store: Pick<Store, 'secrets' | 'repositories' | 'forges'>) {
     this.#keyFile = secretKeyPath(dataDir);
     this.#store = store;
   }
@@ -27,8 +27,23 @@ export class Secrets {
     const fault = secretValueFault(value);
     if (fault !== null) throw new VoleError('usage', `secret ${name} refused: ${fault}`);
     await this.#known(repository);
+    await this.#store.secrets.set(repository, name, await this.sealFor(repository, name, value));
+  }
+
+  /** Seals what is kept elsewhere than among the secrets. A `name` with a dash is none of theirs. */
+  async sealFor(repository: string, name: string, value: Uint8Array): Promise<Buffer> {
     const key = await this.#keyOnce(() => this.#readOrMakeKey());
-    await this.#store.secrets.set(repository, name, seal(key, repository, name, value));
+    return seal(key, repository, name, value);
+  }
+
+  /** Throws where it does not open. */
+  async openOf(repository: string, name: string, sealed: Buffer): Promise<Buffer> {
+    const value = unseal(await this.#keyOnce(() => this.#readKey()), repository, name, sealed);
+    if (value !== null) return value;
+    throw new VoleError(
+      'io-error',
+      `secret ${name} of ${repository} does not open with ${this.#keyFile}: put the right key file back, or set the secret again`,
+    );
   }
 
   async names(repository: string): Promise<{ name: string; updatedAt: number }[]> {
@@ -46,16 +61,9 @@ export class Secrets {
   async secretsFor(repository: string): Promise<Record<string, string>> {
     const sealed = await this.#store.secrets.sealedOf(repository);
     if (sealed.length === 0) return {};
-    const key = await this.#keyOnce(() => this.#readKey());
     const opened: Record<string, string> = {};
     for (const secret of sealed) {
-      const value = unseal(key, repository, secret.name, secret.sealed);
-      if (value === null) {
-        throw new VoleError(
-          'io-error',
-          `secret ${secret.name} of ${repository} does not open with ${this.#keyFile}: put the right key file back, or set the secret again`,
-        );
-      }
+      const value = await this.openOf(repository, secret.name, secret.sealed);
       opened[secret.name] = value.toString('utf8');
     }
     return opened;
@@ -90,6 +98,7 @@ export class Secrets {
   async #readOrMakeKey(): Promise<Buffer> {
     const key = await readSecretKey(this.#keyFile);
     if (key !== null) return key;
+    if (await this.#store.forges.any()) return this.#readKey();
     for (const repository of await this.#store.repositories.list()) {
       if ((await this.#store.secrets.names(repository.name)).length > 0) return this.#readKey();
     }

@@ -1,3 +1,6 @@
+import { CONTROL } from './control-sql.ts';
+import { EVENTS } from './migrations-events.ts';
+
 /** One step of the schema. Numbered from 1 without gaps; what was once released is never edited. */
 export interface Migration {
   readonly version: number;
@@ -124,4 +127,8 @@ create table needs (
 create index needs_of on needs (run);
 `;
 
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: INITIAL }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'initial', sql: INITIAL },
+  { version: 2, name: 'events', sql: EVENTS },
+  { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
+];

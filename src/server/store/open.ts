@@ -1,5 +1,9 @@
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { requestCausedTasks } from './caused-tasks.ts';
+import { SqliteCommands } from './commands.ts';
+import { SqliteEvents } from './events.ts';
+import { SqliteForges } from './forges.ts';
 import { Lanes } from './lanes.ts';
 import { SqliteRepositories } from './repositories.ts';
 import { SqliteRuns } from './runs.ts';
@@ -7,6 +11,7 @@ import { SqliteSecrets } from './secrets.ts';
 import { openSql, storeError } from './sql.ts';
 import type { RunEvents, Store } from './store.ts';
 import { SyncedLog } from './synced-log.ts';
+import { SqliteTasks } from './tasks.ts';
 import { Writer } from './writer.ts';
 
 /**
@@ -20,13 +25,19 @@ export async function openSqliteStore(
   clock: Clock = systemClock,
 ): Promise<Store> {
   const sql = openSql(databaseFile);
-  const writer = new Writer(sql, new SyncedLog(databaseFile), events);
+  const writer = new Writer(sql, new SyncedLog(databaseFile), events, (effects) =>
+    requestCausedTasks(sql, effects, clock.now()),
+  );
   const lanes = new Lanes(sql);
   return {
     accounts: new SqliteAccounts(sql, writer, clock),
     repositories: new SqliteRepositories(sql, writer, lanes, clock),
     secrets: new SqliteSecrets(sql, writer, clock),
     runs: new SqliteRuns(sql, writer, lanes, clock),
+    events: new SqliteEvents(sql, writer, lanes, clock),
+    tasks: new SqliteTasks(sql, writer, clock),
+    forges: new SqliteForges(sql, writer, clock),
+    commands: new SqliteCommands(sql),
     close: async () => {
       try {
         writer.close();

@@ -1,3 +1,4 @@
+import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import type { Lanes } from './lanes.ts';
 import type { Sql } from './sql.ts';
@@ -8,8 +9,12 @@ interface RepositoryRow {
   name: string;
   clone_url: string;
   max_jobs: number | null;
+  forge: ForgeKind | null;
   added_at: number;
 }
+
+const SELECT = `
+  select r.*, f.kind as forge from repositories r left join forges f on f.repository = r.name`;
 
 export class SqliteRepositories implements RepositoryStore {
   readonly #sql: Sql;
@@ -54,12 +59,13 @@ export class SqliteRepositories implements RepositoryStore {
     });
   }
 
-  /** Its secrets go with it; its finished runs stay. */
+  /** Its secrets and events go with it, so that another of its name begins anew; its finished runs stay. */
   remove(name: string): Promise<'removed' | 'not-found' | 'has-runs'> {
     return this.#writer.write(() => {
       if (!this.#find(name)) return 'not-found';
       if (this.#sql.get('select 1 from runs where repository = ? and state < 3 limit 1', name))
         return 'has-runs';
+      this.#sql.run('delete from events where repository = ?', name);
       this.#sql.run('delete from repositories where name = ?', name);
       this.#lanes.reopen(name);
       return 'removed';
@@ -72,7 +78,7 @@ export class SqliteRepositories implements RepositoryStore {
   }
 
   async list(): Promise<Repository[]> {
-    return this.#sql.all<RepositoryRow>('select * from repositories order by name').map(repositoryOf);
+    return this.#sql.all<RepositoryRow>(`${SELECT} order by r.name`).map(repositoryOf);
   }
 
   #capChanged(name: string, effects: Effects): void {
@@ -81,10 +87,11 @@ export class SqliteRepositories implements RepositoryStore {
   }
 
   #find(name: string): RepositoryRow | undefined {
-    return this.#sql.get<RepositoryRow>('select * from repositories where name = ?', name);
+    return this.#sql.get<RepositoryRow>(`${SELECT} where r.name = ?`, name);
   }
 }
 
 function repositoryOf(row: RepositoryRow): Repository {
-  return { name: row.name, cloneUrl: row.clone_url, maxJobs: row.max_jobs, addedAt: row.added_at };
+  const { name, clone_url: cloneUrl, max_jobs: maxJobs, forge, added_at: addedAt } = row;
+  return { name, cloneUrl, maxJobs, forge, addedAt };
 }

@@ -18,10 +18,12 @@ export interface CoreRow {
   account: string | null;
   cancel_why: string | null;
   lease_until: number | null;
+  authorised: number;
+  prepared: number;
 }
 
 export const CORE =
-  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until';
+  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until, authorised, prepared';
 
 export function factsOf(row: CoreRow): RunFacts {
   return {
@@ -30,6 +32,8 @@ export function factsOf(row: CoreRow): RunFacts {
     retryLost: row.retry_lost === 1,
     accepted: row.accepted === 1,
     cancelWhy: row.cancel_why,
+    authorised: row.authorised === 1,
+    prepared: row.prepared === 1,
   };
 }
 
@@ -91,6 +95,7 @@ export function runOf(row: RunRow): Run {
     job: row.job,
     kind: row.kind,
     state: stateOf(row.state),
+    authorised: row.authorised === 1,
     attempt: row.attempt,
     lostCount: row.lost_count,
     needs: JSON.parse(row.needs) as string[],

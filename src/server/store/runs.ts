@@ -5,6 +5,7 @@ import { claimRun, parsedSpec } from './claims.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { Lanes } from './lanes.ts';
 import { checkLease } from './lease-check.ts';
+import { prepareRun } from './prepare.ts';
 import { CORE, type CoreRow, numberOf, type RunRow, runOf, SELECT_RUN, stateOf } from './rows.ts';
 import { Settle } from './settle.ts';
 import type { Sql } from './sql.ts';
@@ -14,6 +15,7 @@ import type {
   LeaseCheck,
   NewPipeline,
   Pipeline,
+  PreparedRun,
   Run,
   RunStore,
   WaitReason,
@@ -89,6 +91,27 @@ export class SqliteRuns implements RunStore {
       filter.limit,
     );
     return rows.map(runOf);
+  }
+
+  async latestAt(repository: string, sha: string, key: string): Promise<Run | null> {
+    const row = this.#sql.get<RunRow>(
+      `${SELECT_RUN} where p.repository = ? and p.sha = ? and r.key = ? and r.kind = 'job'
+       order by r.id desc limit 1`,
+      repository,
+      sha,
+      key,
+    );
+    return row ? runOf(row) : null;
+  }
+
+  async latestFaultAt(repository: string, sha: string): Promise<{ pipeline: number; fault: string } | null> {
+    const row = this.#sql.get<{ pipeline: number; fault: string }>(
+      `select id as pipeline, fault from pipelines
+       where repository = ? and sha = ? and fault is not null order by id desc limit 1`,
+      repository,
+      sha,
+    );
+    return row ?? null;
   }
 
   async specOf(id: number): Promise<unknown> {
@@ -176,6 +199,26 @@ export class SqliteRuns implements RunStore {
       );
       return state !== null;
     });
+  }
+
+  async toPrepare(repository: string): Promise<number[]> {
+    const rows = this.#sql.all<{ id: number }>(
+      'select id from runs where repository = ? and state = 0 and authorised = 1 order by id',
+      repository,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async repositoriesToPrepare(): Promise<string[]> {
+    const rows = this.#sql.all<{ repository: string }>(
+      // SQLite would look through all that are received
+      'select distinct repository from runs indexed by runs_to_prepare where state = 0 and authorised = 1',
+    );
+    return rows.map(({ repository }) => repository);
+  }
+
+  prepare(run: number, found: PreparedRun | { readonly fault: string }): Promise<boolean> {
+    return this.#writer.write((effects) => prepareRun(this.#parts(), run, found, effects));
   }
 
   async why(run: number): Promise<WaitReason | null> {

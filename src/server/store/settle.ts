@@ -87,19 +87,21 @@ export class Settle {
 
   #note(row: CoreRow, next: NextFacts): void {
     this.#sql.run(
-      'update runs set accepted = ?, cancel_why = ? where id = ?',
+      'update runs set accepted = ?, cancel_why = ?, authorised = ? where id = ?',
       next.accepted ? 1 : 0,
       next.cancelWhy,
+      next.authorised ? 1 : 0,
       row.id,
     );
   }
 
   #queue(row: CoreRow, next: NextFacts): void {
     this.#sql.run(
-      `update runs set state = 1, lost_count = ?, accepted = 0, account = null, machine = null, session = null,
+      `update runs set state = 1, lost_count = ?, authorised = ?, accepted = 0, account = null, machine = null, session = null,
          lease_key = null, queued_at = ?, started_at = null, lease_until = null, steps = '[]', log_length = 0
        where id = ?`,
       next.lostCount,
+      next.authorised ? 1 : 0,
       this.#clock.now(),
       row.id,
     );

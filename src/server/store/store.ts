@@ -1,5 +1,11 @@
-import type { JobSpec, Trust } from '../../shared/job-spec.ts';
+import type { ForgeKind } from '../../shared/api-forge.ts';
+import type { Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
+import type { CommandStore, ForgeStore, TaskStore } from './control.ts';
+import type { EventStore } from './event-store.ts';
+import type { NewPipeline, PreparedRun } from './new-pipeline.ts';
+
+export type { NewPipeline, NewRun, PreparedRun, UnpreparedRun } from './new-pipeline.ts';
 
 /**
  * Everything durable that the server knows, except log and artifact bytes. Each method that writes
@@ -12,6 +18,10 @@ export interface Store {
   readonly repositories: RepositoryStore;
   readonly secrets: SecretStore;
   readonly runs: RunStore;
+  readonly events: EventStore;
+  readonly tasks: TaskStore;
+  readonly forges: ForgeStore;
+  readonly commands: CommandStore;
   close(): Promise<void>;
 }
 
@@ -38,6 +48,8 @@ export interface Repository {
   readonly cloneUrl: string;
   /** Most runs of it that run at once; null is no cap. */
   readonly maxJobs: number | null;
+  /** Null where it lives on none that we know of. */
+  readonly forge: ForgeKind | null;
   readonly addedAt: number;
 }
 
@@ -58,35 +70,6 @@ export interface SecretStore {
   sealedOf(repository: string): Promise<{ name: string; sealed: Buffer }[]>;
 }
 
-/** A run about to be queued. `key` is its name within the pipeline, which `needs` refers to. */
-export interface NewRun {
-  readonly key: string;
-  readonly job: string;
-  readonly needs: readonly string[];
-  readonly labels: readonly string[];
-  readonly cpus: number;
-  readonly memoryBytes: number;
-  /** Full serial key (`owner/repo:deploy`), or null. */
-  readonly serial: string | null;
-  readonly retryLost: boolean;
-  readonly kind: 'job' | 'command';
-  /** `received` waits for its authorisation; everything else starts `queued`. */
-  readonly state: 'received' | 'queued';
-  readonly spec: Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
-}
-
-export interface NewPipeline {
-  readonly repository: string;
-  readonly event: string;
-  readonly ref: string;
-  readonly sha: string;
-  readonly trust: Trust;
-  readonly title: string;
-  /** A fault in the workflow file: the pipeline is failed and has no runs. */
-  readonly fault: string | null;
-  readonly runs: readonly NewRun[];
-}
-
 export interface Run {
   readonly id: number;
   readonly pipeline: number;
@@ -99,6 +82,8 @@ export interface Run {
   readonly job: string;
   readonly kind: 'job' | 'command';
   readonly state: RunState;
+  /** Of a command that is `received`: whoever asked may, and it is being prepared. */
+  readonly authorised: boolean;
   /** Leases so far; 0 before the first. */
   readonly attempt: number;
   /** How many of them ended by expiry. */
@@ -170,6 +155,8 @@ export interface RunEvents {
   changed(run: number): void;
   /** Some account has lost a key. */
   keysRemoved(): void;
+  /** Control tasks wait to be done. */
+  tasks(): void;
 }
 
 export interface RunStore {
@@ -183,6 +170,10 @@ export interface RunStore {
     limit: number;
     before?: number;
   }): Promise<Run[]>;
+  /** The latest run of this job (`key`) at a commit, over all pipelines. */
+  latestAt(repository: string, sha: string, key: string): Promise<Run | null>;
+  /** The latest pipeline at a commit whose workflow file has a fault. */
+  latestFaultAt(repository: string, sha: string): Promise<{ pipeline: number; fault: string } | null>;
   /** The stored spec. */
   specOf(id: number): Promise<unknown>;
   /**
@@ -212,8 +203,17 @@ export interface RunStore {
   nextExpiry(): Promise<number | null>;
   /** Every running lease gets its full time again: called once when a server starts. */
   renewAll(leaseMs: number): Promise<void>;
-  /** Moves a received run to queued (authorised) or refused. */
+  /**
+   * Moves a received run to queued (authorised) or refused. One without a spec stays received until it is
+   * prepared. False where that changes nothing.
+   */
   authorise(run: number, allowed: boolean, why: string): Promise<boolean>;
+  /** Of received runs that are authorised and have no spec yet, those of one repository, in order. */
+  toPrepare(repository: string): Promise<number[]>;
+  /** Repositories that have such runs. */
+  repositoriesToPrepare(): Promise<string[]>;
+  /** Queues it with this spec, or ends it as failed with one line. False where it is not to be prepared. */
+  prepare(run: number, found: PreparedRun | { readonly fault: string }): Promise<boolean>;
   why(run: number): Promise<WaitReason | null>;
 }
 

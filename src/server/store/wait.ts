@@ -11,6 +11,7 @@ interface WaitRow {
   unmet: number;
   serial: string | null;
   kind: string;
+  authorised: number;
   repository: string;
   running: number;
   open: number;
@@ -22,7 +23,7 @@ interface WaitRow {
  */
 export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitReason | null {
   const row = sql.get<WaitRow>(
-    `select r.id, r.state, r.ready, r.unmet, r.serial, r.kind, r.repository, l.running, l.open
+    `select r.id, r.state, r.ready, r.unmet, r.serial, r.kind, r.authorised, r.repository, l.running, l.open
      from runs r join lanes l on l.id = r.lane where r.id = ?`,
     run,
   );
@@ -30,7 +31,7 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
   const state = stateOf(row.state);
   if (isFinal(state) || state === 'running') return { run, state, reasons: [], place: null };
   const reasons = [
-    ...(state === 'received' ? [{ code: 'received' as const, text: 'it waits to be authorised' }] : []),
+    ...(state === 'received' ? [{ code: 'received' as const, text: receivedText(row) }] : []),
     ...(row.unmet > 0 ? [{ code: 'needs' as const, text: needsText(sql, run) }] : []),
     ...serialReason(sql, row),
     ...(row.open === 0 ? [{ code: 'cap' as const, text: capText(sql, row) }] : []),
@@ -41,6 +42,12 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
   const before = `${counted(place - 1, 'run')} ${place === 2 ? 'is' : 'are'} leased before it`;
   const text = place === 1 ? 'it is the next to be leased' : before;
   return { run, state, reasons: [{ code: 'next', text }], place };
+}
+
+function receivedText(row: WaitRow): string {
+  return row.authorised === 1
+    ? 'it is allowed, and what it executes is being read from the repository'
+    : 'it waits to be authorised';
 }
 
 function needsText(sql: Sql, run: number): string {

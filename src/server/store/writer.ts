@@ -8,6 +8,10 @@ export class Effects {
   leasable = false;
   keysRemoved = false;
   readonly changed = new Set<number>();
+  /** Pipelines whose workflow file has a fault. */
+  readonly faulty = new Set<number>();
+  /** Control tasks wait that did not before. */
+  tasks = false;
 }
 
 interface Pending {
@@ -32,6 +36,7 @@ interface Batch {
 export class Writer {
   readonly #sql: Sql;
   readonly #events: RunEvents | undefined;
+  readonly #follow: (effects: Effects) => void;
   readonly #log: Sync;
   #pending: Pending[] = [];
   /** Committed and not on disk yet. */
@@ -41,10 +46,12 @@ export class Writer {
   #scheduled: NodeJS.Immediate | null = null;
   #closed = false;
 
-  constructor(sql: Sql, log: Sync, events?: RunEvents) {
+  /** `follow` writes what a write causes, in the same transaction. */
+  constructor(sql: Sql, log: Sync, events?: RunEvents, follow: (effects: Effects) => void = () => {}) {
     this.#sql = sql;
     this.#log = log;
     this.#events = events;
+    this.#follow = follow;
   }
 
   /** `work` is synchronous and reads what the writes before it wrote. */
@@ -129,6 +136,7 @@ export class Writer {
     let value: unknown;
     try {
       value = work(effects);
+      this.#follow(effects);
     } catch (error) {
       if (!this.#sql.db.inTransaction) throw error;
       this.#sql.run('rollback');
@@ -143,6 +151,7 @@ export class Writer {
     this.#sql.run('savepoint one');
     try {
       const value = work(effects);
+      this.#follow(effects);
       this.#sql.run('release one');
       return { effects, value };
     } catch (error) {
@@ -161,5 +170,6 @@ export class Writer {
     if (effects.some(({ keysRemoved }) => keysRemoved)) this.#events.keysRemoved();
     for (const run of new Set(effects.flatMap(({ changed }) => [...changed]))) this.#events.changed(run);
     if (effects.some(({ leasable }) => leasable)) this.#events.leasable();
+    if (effects.some(({ tasks }) => tasks)) this.#events.tasks();
   }
 }

@@ -1,25 +1,27 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import { addKeyBodySchema, addRepositoryBodySchema, setRepositoryBodySchema } from '../../shared/api.ts';
+import { retryTasksBodySchema, taskQuerySchema, webhookBodySchema } from '../../shared/api-forge.ts';
 import { repositoryNameSchema } from '../../shared/api-names.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { addKey, addRepository, removeKeys, removeRepository, setRepository } from '../admin.ts';
 import { boundedBody, jsonBody } from './body.ts';
 import { parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
-import { keyView, repositoryView } from './views.ts';
+import { keyView, repositorySetView, repositoryView, taskView } from './views.ts';
 
 /** Repositories, keys and secrets. Keys and secrets are shown to administrators alone. */
 export function addAdminRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): void {
-  addRepositoryRoutes(app, parts);
+  addRepositoryRoutes(app, parts, admin);
   addKeyRoutes(app, parts, admin);
   addSecretRoutes(app, parts, admin);
+  addTaskRoutes(app, parts);
 }
 
 function repositoryName(owner: string, name: string): string {
   return parsed(repositoryNameSchema, `${owner}/${name}`);
 }
 
-function addRepositoryRoutes(app: Hono, parts: WebParts): void {
+function addRepositoryRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): void {
   const { repositories } = parts.store;
 
   app.get('/api/repos', async (context) =>
@@ -28,7 +30,7 @@ function addRepositoryRoutes(app: Hono, parts: WebParts): void {
 
   app.post('/api/repos', async (context) => {
     const body = await jsonBody(context, addRepositoryBodySchema);
-    return context.json(repositoryView(await addRepository(parts.store, body)), 201);
+    return context.json(repositorySetView(await addRepository(parts, body)), 201);
   });
 
   app.get('/api/repos/:owner/:name', async (context) => {
@@ -42,15 +44,26 @@ function addRepositoryRoutes(app: Hono, parts: WebParts): void {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
     const body = await jsonBody(context, setRepositoryBodySchema);
     const before = await repositories.get(name);
-    const after = await setRepository(parts.store, name, body);
-    if (before !== null && before.cloneUrl !== after.cloneUrl) await parts.pipelines.forget(before);
-    return context.json(repositoryView(after));
+    const after = await setRepository(parts, name, body);
+    if (before !== null && before.cloneUrl !== after.repository.cloneUrl) await parts.mirrors.forget(before);
+    return context.json(repositorySetView(after));
+  });
+
+  app.get('/api/repos/:owner/:name/webhook', admin, async (context) => {
+    const name = repositoryName(context.req.param('owner'), context.req.param('name'));
+    return context.json(await parts.forges.webhook(name));
+  });
+
+  app.post('/api/repos/:owner/:name/webhook', async (context) => {
+    const name = repositoryName(context.req.param('owner'), context.req.param('name'));
+    const body = await jsonBody(context, webhookBodySchema);
+    return context.json(await parts.forges.webhook(name, body.newSecret));
   });
 
   app.delete('/api/repos/:owner/:name', async (context) => {
     const name = repositoryName(context.req.param('owner'), context.req.param('name'));
     const { repository, secrets } = await removeRepository(parts.store, name);
-    await parts.pipelines.forget(repository);
+    await parts.mirrors.forget(repository);
     return context.json({ removed: 1, secrets });
   });
 }
@@ -96,5 +109,18 @@ function addSecretRoutes(app: Hono, parts: WebParts, admin: MiddlewareHandler): 
     const repository = repositoryName(context.req.param('owner'), context.req.param('name'));
     await parts.secrets.remove(repository, context.req.param('secret'));
     return context.json({ removed: 1 });
+  });
+}
+
+function addTaskRoutes(app: Hono, parts: WebParts): void {
+  app.get('/api/tasks', async (context) => {
+    const { state: states, limit } = parsed(taskQuerySchema, context.req.query());
+    const tasks = await parts.store.tasks.list({ states, limit });
+    return context.json({ tasks: tasks.map(taskView) });
+  });
+
+  app.post('/api/tasks/retry', async (context) => {
+    const { id } = await jsonBody(context, retryTasksBodySchema);
+    return context.json({ retried: await parts.store.tasks.retry(id) });
   });
 }

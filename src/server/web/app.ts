@@ -3,7 +3,9 @@ import { VoleError } from '../../shared/errors.ts';
 import { judge, type Need } from './access.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { BodyTooBig } from './body.ts';
+import { addEventRoutes } from './event-routes.ts';
 import { faultReply, replyToError } from './faults.ts';
+import { addHookRoutes } from './hook-routes.ts';
 import { addPageRoutes } from './page-routes.ts';
 import type { WebParts } from './parts.ts';
 import { addRunFileRoutes } from './run-file-routes.ts';
@@ -60,6 +62,7 @@ export function createApp(parts: WebParts): Hono {
   app.use('*', withHeaders);
   // alive or not: says nothing that would need a token
   app.get('/healthz', (context: Context) => context.json({ ok: true }));
+  addHookRoutes(app, parts);
   const read = requires(parts, 'read');
   const admin = requires(parts, 'admin');
   app.use('*', async (context, next) => {
@@ -69,6 +72,7 @@ export function createApp(parts: WebParts): Hono {
   addRunRoutes(app, parts);
   addRunFileRoutes(app, parts);
   addAdminRoutes(app, parts, admin);
+  addEventRoutes(app, parts);
   addPageRoutes(app, parts);
   return app;
 }

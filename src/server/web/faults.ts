@@ -14,6 +14,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'disk-full': 507,
   'lock-held': 409,
   'auth-refused': 401,
+  'forge-refused': 422,
 };
 
 export function faultBody(code: ErrorCode, message: string): Fault {

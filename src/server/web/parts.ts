@@ -1,5 +1,8 @@
 import type { Clock } from '../../shared/platform/clock.ts';
+import type { ForgeAdmin } from '../forges/forge-admin.ts';
+import type { Intake } from '../hooks/intake.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
+import type { Mirrors } from '../pipelines/mirrors.ts';
 import type { Pipelines } from '../pipelines/pipelines.ts';
 import type { LeaseQueue, Presence } from '../queue/queue.ts';
 import type { Secrets } from '../secrets/secrets.ts';
@@ -14,7 +17,10 @@ export interface WebParts {
   readonly artifacts: ArtifactFiles;
   readonly presence: Presence;
   readonly secrets: Secrets;
-  readonly pipelines: Pick<Pipelines, 'submit' | 'forget'>;
+  readonly forges: Pick<ForgeAdmin, 'checked' | 'set' | 'remove' | 'webhook'>;
+  readonly pipelines: Pick<Pipelines, 'submit'>;
+  readonly mirrors: Pick<Mirrors, 'forget'>;
+  readonly intake: Pick<Intake, 'take' | 'replay'>;
   readonly access: AccessPolicy;
   readonly clock: Clock;
   /** Aborted when the server closes: every open stream then ends. */

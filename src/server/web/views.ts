@@ -3,11 +3,15 @@ import type {
   ApiMachines,
   ApiPipeline,
   ApiRepository,
+  ApiRepositorySet,
   ApiRun,
   ApiRunDetail,
   ApiWait,
 } from '../../shared/api.ts';
+import type { ApiTask } from '../../shared/api-forge.ts';
+import type { RepositorySet } from '../admin.ts';
 import type { Session } from '../queue/queue.ts';
+import type { TaskRow } from '../store/control.ts';
 import type { AccountKey, Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
 
 /** From the store's shapes to the API's: field by field, so that nothing new slips out unseen. */
@@ -81,7 +85,27 @@ export function repositoryView(repository: Repository): ApiRepository {
     name: repository.name,
     cloneUrl: repository.cloneUrl,
     maxJobs: repository.maxJobs,
+    forge: repository.forge,
     addedAtMs: repository.addedAt,
+  };
+}
+
+export function repositorySetView({ repository, webhook }: RepositorySet): ApiRepositorySet {
+  return { ...repositoryView(repository), webhook };
+}
+
+export function taskView(task: TaskRow): ApiTask {
+  return {
+    id: task.id,
+    kind: task.kind,
+    repository: task.repository,
+    subject: task.subject,
+    state: task.state,
+    attempts: task.attempts,
+    dueAtMs: task.dueAt,
+    error: task.error,
+    createdAtMs: task.createdAt,
+    updatedAtMs: task.updatedAt,
   };
 }
 

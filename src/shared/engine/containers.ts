@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine, EngineCallOptions } from './engine.ts';
 import type { ContainerLimits, Mount } from './job-container.ts';
 import { labelArguments } from './owned.ts';
-import type { EngineReply } from './types.ts';
+import type { EngineName, EngineReply } from './types.ts';
 
 /** One container that is to run until it is removed. */
 export interface ContainerSpec {
@@ -18,6 +18,10 @@ export interface ContainerSpec {
   readonly aliases?: readonly string[];
   /** Program in place of the image's entry point, and its arguments; null runs what the image says. */
   readonly command: readonly [string, ...string[]] | null;
+  /** For the image's own entry point, where `command` is null; left out, the image's own too. */
+  readonly arguments?: readonly string[];
+  /** A file that whoever makes it can read, of lines `NAME=VALUE`; see `serviceFaults` for what it cannot say. */
+  readonly envFile?: string;
 }
 
 /** What is known of a container's main process. */
@@ -34,13 +38,18 @@ export interface ContainerState {
   readonly pid: number;
 }
 
+/** What a service says is kept for when it fails, and bounded, whatever the engine's own default is. */
+const KEPT_LOG = ['--log-driver', 'json-file', '--log-opt', 'max-size=4m'];
+
 /** The command line that makes and starts a container, never pulling its image. */
-export function runArguments(spec: ContainerSpec): string[] {
+export function runArguments(spec: ContainerSpec, engine: EngineName): string[] {
   const { limits, command } = spec;
   const [program, ...rest] = command ?? [null];
   return [
     'run',
     '--detach',
+    // Podman alone gives its client's proxies to every container.
+    ...(engine === 'podman' ? ['--http-proxy=false'] : []),
     '--pull',
     'never',
     '--name',
@@ -49,8 +58,9 @@ export function runArguments(spec: ContainerSpec): string[] {
     // Nobody reads what the main process of a job's container says; a step's output does not go there.
     // It is told nothing either: an engine that is being stopped need not wait for it.
     ...(command === null
-      ? []
+      ? KEPT_LOG
       : ['--log-driver', 'none', '--stop-signal', 'KILL', '--entrypoint', program ?? '']),
+    ...(spec.envFile === undefined ? [] : ['--env-file', spec.envFile]),
     ...(limits.memoryBytes === null
       ? []
       : // The same for both: no swap beside it, so that the limit is the limit.
@@ -62,7 +72,7 @@ export function runArguments(spec: ContainerSpec): string[] {
     ...(spec.aliases ?? []).flatMap((alias) => ['--network-alias', alias]),
     ...spec.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     spec.image,
-    ...rest,
+    ...(command === null ? (spec.arguments ?? []) : rest),
   ];
 }
 
@@ -79,7 +89,7 @@ export async function startContainer(
   spec: ContainerSpec,
   options: EngineCallOptions = {},
 ): Promise<EngineReply<string>> {
-  return await engine.call(runArguments(spec), options);
+  return await engine.call(runArguments(spec, engine.name), options);
 }
 
 /**

@@ -16,6 +16,8 @@ export interface ContainerSettings {
   /** `USER[:GROUP]` that the steps run as; null is the image's own. */
   readonly user: string | null;
   readonly pull: ImagePull;
+  /** How long a service may take to be ready. */
+  readonly serviceTimeoutMs: number;
 }
 
 /** What it is made of: an image by its name, or the file that it is built from. */

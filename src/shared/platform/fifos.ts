@@ -1,6 +1,7 @@
 import { closeSync, constants, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { runCommand } from './commands.ts';
+import { closeDescriptors } from './descriptors.ts';
 
 export interface FifoPair {
   readonly stdoutRead: number;
@@ -12,6 +13,8 @@ export interface FifoPair {
    * holds them open and nothing is in them.
    */
   done(drained: boolean): void;
+  /** Before `done`: closes what a thread that has ended has left open of them. */
+  closeLeft(): void;
 }
 
 /** Enough for as many slots as are usual; a busy runner uses the same ones again. */
@@ -41,11 +44,12 @@ export class FifoStock {
     while (this.#ready.length < 2) await this.#fill();
     const names = this.#ready.splice(-2);
     const [stdout = '', stderr = ''] = names;
+    const closeLeft = (): void => closeDescriptors((file) => names.includes(file));
     try {
       const [stdoutRead, stdoutWrite] = openBoth(stdout);
       try {
         const [stderrRead, stderrWrite] = openBoth(stderr);
-        return { stdoutRead, stdoutWrite, stderrRead, stderrWrite, done: this.#done(names) };
+        return { stdoutRead, stdoutWrite, stderrRead, stderrWrite, done: this.#done(names), closeLeft };
       } catch (error) {
         closeSync(stdoutRead);
         closeSync(stdoutWrite);

@@ -14,6 +14,8 @@ export function allowedText(kind: SettingKind): string {
       const most = kind.maxLength === undefined ? '' : `, at most ${kind.maxLength} characters`;
       return `a text that is not empty${most}`;
     }
+    case 'word':
+      return 'a word of at most 30 letters, digits, `-` and `_`';
     case 'path':
       return 'a path';
     case 'list': {
@@ -37,6 +39,8 @@ export function allowedText(kind: SettingKind): string {
       return 'a size such as 500M or 10GiB, or a share of the file system such as 50%';
     case 'address':
       return 'HOST:PORT with a port from 0 to 65535';
+    case 'web-url':
+      return 'an http:// or https:// URL without user, query and fragment';
   }
 }
 
@@ -50,6 +54,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
   switch (kind.type) {
     case 'string':
       return text.trim().length > (kind.maxLength ?? Infinity) ? null : text.trim() || null;
+    case 'word':
+      return /^[A-Za-z0-9_-]{1,30}$/.test(text) ? text : null;
     case 'path':
       if (text === '' || text.includes('\0')) return null;
       return isAbsolute(text) ? resolve(text) : resolve(cwd, text);
@@ -75,6 +81,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
     }
     case 'address':
       return addressOf(text);
+    case 'web-url':
+      return webUrlOf(text);
   }
 }
 
@@ -96,6 +104,11 @@ function listOf(kind: Extract<SettingKind, { type: 'list' }>, text: string): str
 function flagOf(text: string): boolean | null {
   if (/^(true|1|yes|on)$/i.test(text)) return true;
   return /^(false|0|no|off)$/i.test(text) ? false : null;
+}
+
+function webUrlOf(text: string): string | null {
+  if (text.length > 1000 || !/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return null;
+  return text.replace(/\/+$/, '');
 }
 
 /** `127.0.0.1:80`, `name:80`, `[::1]:80`. */

@@ -63,8 +63,10 @@ function givenText(
 ): { text: string; source: string } | null {
   const flag = flags[name];
   if (flag !== undefined) return { text: flag, source: `--${name}` };
-  const variable = env[envName(name)];
-  if (variable) return { text: variable, source: envName(name) };
+  for (const variable of [envName(name), setting.otherEnv]) {
+    const text = variable === undefined ? undefined : env[variable];
+    if (variable !== undefined && text) return { text, source: variable };
+  }
   return setting.default === null ? null : { text: setting.default, source: `default of --${name}` };
 }
 

@@ -6,6 +6,8 @@
  */
 export type SettingKind =
   | { type: 'string'; maxLength?: number }
+  /** Letters, digits, `-` and `_`, at most 30. */
+  | { type: 'word' }
   | { type: 'path' }
   | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
   | { type: 'flag' }
@@ -19,7 +21,9 @@ export type SettingKind =
   /** Bytes as above or a share of the file system, `50%`. */
   | { type: 'size-or-share' }
   /** `HOST:PORT`; port 0 takes a free one. */
-  | { type: 'address' };
+  | { type: 'address' }
+  /** `https://HOST/PATH` without user, query or slash at its end. */
+  | { type: 'web-url' };
 
 export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client' | 'doctor';
 
@@ -30,6 +34,8 @@ export interface Setting {
   readonly commands: readonly Command[];
   /** Those of `commands` that do not start without it; for the others it may be left out. */
   readonly required?: readonly Command[];
+  /** A variable of another name that is read where neither flag nor own variable is given. */
+  readonly otherEnv?: string;
   /** Placeholder in the help. */
   readonly value?: string;
   readonly doc: string;
@@ -55,6 +61,13 @@ export const SETTINGS = {
     commands: ['server'],
     value: 'HOST:PORT',
     doc: 'Where the pages and the HTTP API listen; port 0 takes a free one. On a loopback address whoever reaches the port reads everything but keys and secrets without a token: every user of this host, and everybody whom a proxy lets in. On any other address reading needs the admin token, and writing needs it always.',
+  },
+  'public-url': {
+    kind: { type: 'web-url' },
+    default: null,
+    commands: ['server'],
+    value: 'URL',
+    doc: 'Where people and forges reach the HTTP address, such as https://ci.example: links in commit statuses and comments begin with it, and the addresses of webhooks. By default the address that HTTP listens on.',
   },
   ssh: {
     kind: { type: 'address' },
@@ -89,7 +102,15 @@ export const SETTINGS = {
     default: '2',
     commands: ['server'],
     value: 'N',
-    doc: 'Most commands (runs that a comment started) at once, over all repositories.',
+    otherEnv: 'AGENTCI_MAX_CONCURRENT_JOBS',
+    doc: 'Most commands (runs that a comment started) at once, over all repositories. Also read from `AGENTCI_MAX_CONCURRENT_JOBS`.',
+  },
+  'command-word': {
+    kind: { type: 'word' },
+    default: 'agent',
+    commands: ['server'],
+    value: 'WORD',
+    doc: 'What comments that ask for a command begin with, after a slash: `/agent plan`.',
   },
   // runner
   server: {
@@ -278,6 +299,13 @@ export const SETTINGS = {
     commands: ['runner', 'run'],
     value: 'N',
     doc: 'How many images built from an `image-file` this directory keeps, those that were used last; the others are removed once no job uses them.',
+  },
+  'service-timeout': {
+    kind: duration(1_000, 3_600_000),
+    default: '120s',
+    commands: ['runner', 'run'],
+    value: 'TIME',
+    doc: 'How long a service of a job may take to be ready before the job fails.',
   },
   'job-env': {
     kind: { type: 'list', separator: ',' },

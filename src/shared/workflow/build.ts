@@ -1,3 +1,4 @@
+import type { ServiceSpec } from '../job-spec.ts';
 import { matrixEntries } from './matrix.ts';
 import type { Finding } from './messages.ts';
 import type { RawCommand, RawJob, RawWorkflow } from './schema.ts';
@@ -15,7 +16,16 @@ export function buildWorkflow(raw: RawWorkflow): { workflow: Workflow; findings:
   const findings: Finding[] = [];
   const jobs = Object.entries(raw.jobs ?? {}).map(([id, job]) => {
     const matrix = matrixOf(id, job, findings);
-    return { ...jobOf(id, job), needs: [...new Set(job.needs)], matrix };
+    const serial = job.serial ?? null;
+    const retryLost = job['retry-lost'] ?? serial === null;
+    return {
+      ...jobOf(id, job),
+      needs: [...new Set(job.needs)],
+      matrix,
+      serial,
+      retryLost,
+      supersede: job.supersede,
+    };
   });
   const commands = Object.entries(raw.commands ?? {}).map(([id, job]) => jobOf(id, job));
   if (jobs.length === 0 && commands.length === 0) {
@@ -41,8 +51,8 @@ function matrixOf(id: string, job: RawJob, findings: Finding[]): MatrixEntry[] |
   return null;
 }
 
+/** A command is serial by its issue, so that it is lost at the first time unless it says otherwise. */
 function jobOf(id: string, job: RawCommand): WorkflowJob {
-  const serial = job.serial ?? null;
   const { checkout } = job;
   const wanted = typeof checkout === 'boolean' ? checkout && { submodules: false } : checkout;
   return {
@@ -53,16 +63,29 @@ function jobOf(id: string, job: RawCommand): WorkflowJob {
     labels: job.labels,
     cpus: job.cpus,
     memoryBytes: job.memory,
-    serial,
-    retryLost: job['retry-lost'] ?? serial === null,
+    serial: null,
+    supersede: false,
+    retryLost: job['retry-lost'] ?? false,
     timeoutMs: Math.round(job['timeout-minutes'] * 60_000),
     checkout: wanted || null,
     image: job.image ?? null,
     imageFile: job['image-file'] ?? null,
     imagePull: job['image-pull'] ?? null,
+    services: Object.entries(job.services ?? {}).map(serviceOf),
     env: job.env ?? {},
     steps: job.steps.map(stepOf),
     artifacts: job.artifacts,
+  };
+}
+
+function serviceOf([name, service]: [string, NonNullable<RawJob['services']>[string]]): ServiceSpec {
+  return {
+    name,
+    image: service.image,
+    env: service.env ?? {},
+    command: service.command ?? null,
+    healthCheck: service['health-check'] ?? null,
+    readyPorts: service['ready-ports'] ?? null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { isImageFile } from '../image-file.ts';
 import { isImageName, mayBeBuiltHere } from '../image-name.ts';
+import { serviceFaults } from '../service-faults.ts';
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
@@ -111,6 +112,9 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
       for (const [key, message] of imageFaults(run.spec)) add([key], `${message} ${because}`);
+      for (const { name, why } of serviceFaults(run.spec)) {
+        add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
+      }
       for (const [index, step] of run.spec.steps.entries()) {
         if (step.run === '') add(['steps', index, 'run'], `\`run\` is empty ${because}`);
         if (step.workingDirectory.startsWith('/') || step.workingDirectory.split('/').includes('..')) {

@@ -1,3 +1,4 @@
+import type { ServiceSpec } from '../job-spec.ts';
 import { putIn } from './expressions.ts';
 import type { ExpandedRun, MatrixEntry, RunFacts, Workflow, WorkflowJob, WorkflowStep } from './types.ts';
 
@@ -18,6 +19,23 @@ export function expandWorkflow(
   return made.flatMap(({ job, runs }) =>
     runs.map((run) => ({ ...run, needs: job.needs.flatMap((need) => keys.get(need) ?? []) })),
   );
+}
+
+/**
+ * The run of a command, or null where the workflow has none of this name. `serial` holds it back behind
+ * earlier ones of its issue; `env` is what the comment said, over the workflow's own.
+ */
+export function commandRun(
+  workflow: Workflow,
+  name: string,
+  facts: RunFacts,
+  asked: { readonly serial: string; readonly env: Readonly<Record<string, string>> },
+): ExpandedRun | null {
+  const job = workflow.commands.find((command) => command.id === name);
+  const [run] = job === undefined ? [] : runsOfJob(workflow, job, facts);
+  if (run === undefined) return null;
+  const spec = { ...run.spec, env: { ...run.spec.env, ...asked.env } };
+  return { ...run, kind: 'command', serial: asked.serial, spec };
 }
 
 function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<string> {
@@ -62,6 +80,7 @@ function runOf(
     cpus: job.cpus,
     memoryBytes: job.memoryBytes,
     serial: job.serial === null ? null : `${facts.repository}:${fill(job.serial)}`,
+    supersede: job.supersede,
     retryLost: job.retryLost,
     kind: 'job',
     state: 'queued',
@@ -74,6 +93,7 @@ function runOf(
       image: job.image === null ? null : fill(job.image),
       imageFile: job.imageFile === null ? null : fill(job.imageFile),
       imagePull: job.imagePull,
+      services: job.services.map((service) => serviceOf(service, fill)),
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),
@@ -90,6 +110,17 @@ function displayName(job: WorkflowJob, entry: MatrixEntry, key: string): string 
   const values = Object.values(entry);
   if (values.length === 0 || job.name.includes('${{')) return putIn(job.name, entry) || key;
   return `${job.name} (${values.join(', ')})`;
+}
+
+function serviceOf(service: ServiceSpec, fill: (text: string) => string): ServiceSpec {
+  return {
+    name: service.name,
+    image: fill(service.image),
+    env: filled(service.env, fill),
+    command: service.command?.map(fill) ?? null,
+    healthCheck: service.healthCheck === null ? null : fill(service.healthCheck),
+    readyPorts: service.readyPorts,
+  };
 }
 
 function stepOf(step: WorkflowStep, fill: (text: string) => string): ExpandedRun['spec']['steps'][number] {

@@ -16,8 +16,13 @@ type Issue = z.core.$ZodIssue;
 const KEY_HINTS: Readonly<Record<string, string>> = {
   dockerfile: 'expected `image-file`',
   container: 'expected `image`',
-  service: 'services are not built yet',
-  services: 'services are not built yet',
+  service: 'expected `services`',
+  ports:
+    'a service publishes no ports, the job reaches all of them by its name; expected `ready-ports` for those to wait for',
+  volumes: 'a workflow mounts nothing',
+  options: 'no flag of the engine comes from a workflow; expected `health-check`, `command` or `env`',
+  credentials: 'the engine of the runner logs in to registries',
+  entrypoint: 'expected `command`, the arguments for the image’s own entry point',
   uses: 'actions are not supported; expected `run`',
   with: 'actions are not supported; expected `run`',
   'runs-on': 'expected `labels`',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isImageFile } from '../image-file.ts';
 import { isImageName } from '../image-name.ts';
 import { IMAGE_PULL_WISHES } from '../job-spec.ts';
+import { isServiceName, MOST_SERVICES, SERVICE_NAME, SERVICE_NAME_WORDS } from '../service-rules.ts';
 import { parseBytes } from '../units.ts';
 
 /**
@@ -26,6 +27,16 @@ function amount(min: number, max: number, description: string) {
     })
     .transform(Number)
     .meta({ description, json: { type: 'number', minimum: min, maximum: max } });
+}
+
+function wholeNumber(min: number, max: number) {
+  return z
+    .string()
+    .refine((value) => /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max, {
+      error: `expected a whole number from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .meta({ json: { type: 'integer', minimum: min, maximum: max } });
 }
 
 /** What an editor may find where a text is meant: YAML has numbers and booleans too. */
@@ -58,6 +69,10 @@ function listOf<T extends z.ZodType>(item: T, description: string) {
     .transform((value) => (Array.isArray(value) ? value : [value]) as z.output<T>[])
     .describe(description);
 }
+
+const imageName = text.max(400).refine((name) => name.includes('${{') || isImageName(name), {
+  error: 'expected the name of an image, such as debian:12',
+});
 
 const minutes = (description: string) => amount(0.01, 43_200, description);
 
@@ -114,12 +129,22 @@ const steps = z
   .max(500, { error: 'expected at most 500 steps' })
   .describe('Executed one after the other.');
 
+export const SERVICE_KEYS = {
+  image: imageName.describe('Image of the service.'),
+  env: env.optional(),
+  command: listOf(text, 'Arguments in place of the image’s own; its entry point stays.').optional(),
+  'health-check': text
+    .min(1, { error: 'expected a command' })
+    .optional()
+    .describe('For `/bin/sh` in the service’s container; the service is ready once it exits with 0.'),
+  'ready-ports': listOf(
+    wholeNumber(1, 65_535),
+    'TCP ports that it listens on once it is ready; by default any one that its image exposes.',
+  ).optional(),
+};
+
 const COMMON_KEYS = {
-  image: text
-    .max(400)
-    .refine((name) => name.includes('${{') || isImageName(name), {
-      error: 'expected the name of an image, such as debian:12',
-    })
+  image: imageName
     .optional()
     .describe('Image of the container that the job runs in; by default the job runs on the host.'),
   'image-file': text
@@ -136,6 +161,18 @@ const COMMON_KEYS = {
     .describe(
       'Whether the image, or what an `image-file` begins from, is pulled where the host does not have it, or always.',
     ),
+  services: z
+    .record(
+      text
+        .regex(SERVICE_NAME, { error: SERVICE_NAME_WORDS })
+        .refine(isServiceName, { error: SERVICE_NAME_WORDS }),
+      strict(SERVICE_KEYS),
+    )
+    .refine((services) => Object.keys(services).length <= MOST_SERVICES, {
+      error: `expected at most ${MOST_SERVICES} services`,
+    })
+    .optional()
+    .describe('Containers beside the job’s own, in a network of their own, each reached by its name.'),
   name: text.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
   labels: listOf(text.min(1).max(100), 'Only a runner that has all of these takes the job.').default([]),
   cpus: amount(0.1, 4096, 'How many of the host’s cores the job takes.').default(1),
@@ -150,7 +187,6 @@ const COMMON_KEYS = {
       json: { type: ['string', 'number'] },
     })
     .default(0),
-  serial: text.min(1).max(200).optional().describe('Runs with the same name go one at a time, in order.'),
   'retry-lost': flag(
     'Whether the job starts again on another host when its own is lost; by default true without `serial`.',
   ).optional(),
@@ -179,6 +215,10 @@ export const JOB_KEYS = {
   ...COMMON_KEYS,
   needs: listOf(text, 'Jobs that must have passed before this one starts.').default([]),
   strategy: strict(STRATEGY_KEYS).optional(),
+  serial: text.min(1).max(200).optional().describe('Runs with the same name go one at a time, in order.'),
+  supersede: flag('A newer push to the same branch ends runs of this job that are still queued.').default(
+    false,
+  ),
 };
 
 export const COMMAND_KEYS = COMMON_KEYS;
@@ -196,7 +236,7 @@ const globs = (description: string) =>
 
 const FILTER_KEYS = {
   branches: globs('Branches, for a pull request the one it goes into; `*` stops at a slash, `**` does not.'),
-  paths: globs('Changed files. Kept, not yet looked at: the event counts as matching.'),
+  paths: globs('Changed files: one of them must match. Pushes of tags have none and always match.'),
 };
 
 const EVENTS = ['push', 'pull_request'] as const;

@@ -1,4 +1,4 @@
-import type { JobSpec, Trust } from '../job-spec.ts';
+import type { JobSpec, ServiceSpec, Trust } from '../job-spec.ts';
 
 /** Something wrong in a workflow file; `message` says what was found and what is expected. */
 export interface Fault {
@@ -51,6 +51,8 @@ export interface WorkflowJob {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  /** A newer push to the same branch ends its runs that are still queued. */
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
@@ -59,6 +61,7 @@ export interface WorkflowJob {
   readonly image: string | null;
   readonly imageFile: string | null;
   readonly imagePull: JobSpec['imagePull'];
+  readonly services: readonly ServiceSpec[];
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly WorkflowStep[];
   readonly artifacts: readonly { readonly name: string; readonly paths: readonly string[] }[];
@@ -96,6 +99,7 @@ export interface ExpandedRun {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly serial: string | null;
+  readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly kind: 'job' | 'command';
   readonly state: 'received' | 'queued';

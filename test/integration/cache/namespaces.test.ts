@@ -205,7 +205,7 @@ describe('--no-cache', () => {
   it('at a start clears only what is free', async () => {
     const held = await other.hold('a/a');
     const free = await one.fill('b/b');
-    expect(one.trimmer().clearFree()).toEqual({ removed: [free], busy: [held.name] });
+    expect(await one.trimmer().clearFree()).toEqual({ removed: [free], busy: [held.name] });
     held.release({ remove: false });
   });
 });

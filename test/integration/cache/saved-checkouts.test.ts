@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardName } from '../../../src/shared/dir-layout.ts';
@@ -25,23 +26,27 @@ const git = (...args: string[]): string => execFileSync('git', args, { cwd: bare
 
 /** A commit in a pack of its own, pinned as a fetch pins it or by nothing. */
 function commitInPack(text: string, pinned: boolean): string {
-  const blob = execFileSync('git', ['hash-object', '-w', '--stdin'], {
-    cwd: bare,
-    input: text,
-    encoding: 'utf8',
-  }).trim();
-  const tree = execFileSync('git', ['mktree'], {
-    cwd: bare,
-    input: `100644 blob ${blob}\tfile\n`,
-    encoding: 'utf8',
-  }).trim();
-  const commit = git('-c', 'user.name=x', '-c', 'user.email=x@example', 'commit-tree', '-m', text, tree);
-  if (pinned) git('update-ref', `refs/vole/${commit}`, commit);
-  execFileSync('git', ['pack-objects', '-q', 'objects/pack/pack'], {
-    cwd: bare,
-    input: `${blob}\n${tree}\n${commit}\n`,
-  });
-  git('prune-packed', '-q');
+  const lines = [
+    'blob',
+    'mark :1',
+    `data ${text.length}`,
+    text,
+    'commit refs/tmp/x',
+    'mark :2',
+    'committer x <x@example> 0 +0000',
+    'data 0',
+    'M 100644 :1 file',
+    '',
+    'get-mark :2',
+    'done',
+    '',
+  ];
+  const pack = ['-c', 'fastimport.unpackLimit=1', 'fast-import', '--quiet', '--done'];
+  const commit = execFileSync('git', pack, { cwd: bare, input: lines.join('\n'), encoding: 'utf8' }).trim();
+  const made = path.join(bare, 'refs/tmp/x');
+  mkdirSync(path.join(bare, 'refs/vole'), { recursive: true });
+  if (pinned) renameSync(made, path.join(bare, 'refs/vole', commit));
+  else rmSync(made);
   return commit;
 }
 
@@ -55,7 +60,7 @@ describe('a saved checkout', () => {
     expect(rig.saved.removeIfFree(NAME)).toBe('busy');
     expect(await rig.saved.maintain(NAME, NEVER)).toBe('busy');
     expect((await rig.trimmer().trim())?.git.busy).toEqual([NAME]);
-    expect(rig.saved.tidy()).toEqual({ tidied: 0, busy: 1 });
+    expect(rig.saved.tidy()).toEqual({ removed: [], unpinned: 0, busy: [NAME] });
     // A fetch beside a reader is no writer that a reader must wait for.
     const fetch = rig.dir.guards.try(guardName.fetch(NAME), 'exclusive');
     expect(fetch).not.toBeNull();
@@ -80,14 +85,46 @@ describe('a saved checkout', () => {
     expect(await rig.saved.maintain(NAME, NEVER)).toBe('not-needed');
   });
 
+  it('of many single objects is packed too, and no object is lost', async () => {
+    commitInPack('base', true);
+    const texts: string[] = [];
+    for (let n = 0; texts.length < 27; n += 1) {
+      const header = `blob ${String(n).length}\0`;
+      if (createHash('sha1').update(`${header}${n}`).digest('hex').startsWith('17')) texts.push(`${n}`);
+    }
+    const files = texts.map((text) => path.join(bare, `text-${text}`));
+    for (const [at, file] of files.entries()) writeFileSync(file, texts[at] ?? '');
+    const written = ['hash-object', '-w', '--stdin-paths'];
+    const blobs = execFileSync('git', written, { cwd: bare, input: files.join('\n'), encoding: 'utf8' });
+    expect(readdirSync(path.join(bare, 'objects/17'))).toHaveLength(27);
+    expect(await rig.saved.maintain(NAME, NEVER)).toBe('maintained');
+    expect(existsSync(path.join(bare, 'objects/17'))).toBe(false);
+    const checked = execFileSync('git', ['cat-file', '--batch-check'], {
+      cwd: bare,
+      input: blobs,
+      encoding: 'utf8',
+    });
+    expect(checked.match(/ blob /g)).toHaveLength(27);
+    expect(await rig.saved.maintain(NAME, NEVER)).toBe('not-needed');
+  });
+
   it('is rid at a start of what a killed git left, and of pins that nobody wanted for long', () => {
     const kept = commitInPack('kept', true);
     const old = commitInPack('old', true);
     utimesSync(path.join(bare, 'refs/vole', old), 1, 1);
-    for (const file of ['shallow.lock', 'objects/pack/tmp_pack_x', 'refs/vole/a.lock']) {
-      writeFileSync(path.join(bare, file), '');
-    }
-    expect(rig.saved.tidy()).toEqual({ tidied: 1, busy: 0 });
+    const files = ['shallow.lock', 'objects/pack/tmp_pack_x', 'refs/vole/a.lock'];
+    for (const file of files) writeFileSync(path.join(bare, file), '');
+    mkdirSync(path.join(bare, 'objects/tmp_objdir-incoming-x/aa'), { recursive: true });
+    const half = 'team-web-0123456789abcdef.git.new';
+    mkdirSync(path.join(rig.dir.layout.git, half));
+    const making = rig.dir.guards.try(guardName.fetch('team-web-0123456789abcdef'), 'exclusive');
+    const tidied = rig.saved.tidy();
+    expect(tidied).toMatchObject({ unpinned: 1, busy: [] });
+    expect(tidied.removed.toSorted()).toEqual(
+      [...files, 'objects/tmp_objdir-incoming-x'].map((file) => `${NAME}.git/${file}`).toSorted(),
+    );
+    making?.release();
+    expect(rig.saved.tidy()).toEqual({ removed: [half], unpinned: 0, busy: [] });
     expect(readdirSync(path.join(bare, 'refs/vole'))).toEqual([kept]);
     expect(existsSync(path.join(bare, 'shallow.lock'))).toBe(false);
     expect(readdirSync(path.join(bare, 'objects/pack')).filter((file) => file.startsWith('tmp_'))).toEqual(

@@ -166,7 +166,7 @@ describe('a sweep', () => {
   test('finishes what a kill left half removed, and says so', async () => {
     mkdirSync(path.join(rig.dir.layout.trash, 'half', 'deep'), { recursive: true });
     const { lines } = await sweepAs('one');
-    expect(lines).toContain('finishing 1 interrupted removals');
+    expect(lines).toContain('finishing 1 interrupted removal');
     await rig.trash.settled();
     expect(readdirSync(rig.dir.layout.trash)).toEqual([]);
   });

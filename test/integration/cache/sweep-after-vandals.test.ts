@@ -15,7 +15,7 @@ import { cgroupName } from '../../../src/runner/runs/job-cgroups.ts';
 import { type Swept, sweep } from '../../../src/runner/sweep/sweep.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../../src/shared/platform/cgroup.ts';
 import { isAlive, processStat } from '../../../src/shared/platform/processes.ts';
-import { type CacheRig, cacheRig, identityOf } from '../../support/cache-rig.ts';
+import { type CacheRig, cacheRig, identityOf, keyOf } from '../../support/cache-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 
@@ -61,9 +61,37 @@ describe('an owner record that its job', () => {
         truncateSync(record(), 1e12);
       },
     ],
-  ])('%s is unreadable, and the sweep goes on', async (_, vandalise) => {
+    ['left empty, as a host does that loses power', () => writeFileSync(record(), '')],
+  ])('%s leads by the marker to its processes, which end before the tree goes', async (_, vandalise) => {
     vandalise();
-    expect((await sweepAs('one')).lines).toEqual([`left tree ${NAME}: its owner record cannot be read`]);
+    const mine = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}/${NAME}` });
+    expect((await sweepAs('one')).lines).toEqual([
+      `removed ${NAME} in jobs/, which has an owner record that cannot be read`,
+    ]);
+    await until('its end', () => !lives(mine));
+    expect(readdirSync(rig.dir.layout.jobs)).toEqual([]);
+  });
+
+  test('spoilt keeps every namespace while another runner lives, which is said once', async () => {
+    await sweepAs('other');
+    mkdirSync(tree);
+    writeFileSync(record(), '{"version":2}\n');
+    const held = await rig.namespaces.hold(keyOf('o/n'), AbortSignal.timeout(20_000));
+    writeFileSync(path.join(held.path, 'file'), 'x'.repeat(10_000));
+    held.release({ remove: false });
+    expect((await sweepAs('one')).lines.join()).toContain('other runners live');
+    const trimmer = rig.trimmer();
+    for (let turn = 0; turn < 2; turn += 1) expect((await trimmer.trim())?.cache.removed).toEqual([]);
+    const said = rig.warnings.filter((line) => line.includes(`jobs/${NAME} has an owner record that cannot`));
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain('vole cache verify');
+  });
+
+  test('spoilt is no matter where several runners start after all have died', async () => {
+    writeFileSync(record(), '');
+    const others = ['two', 'three'].map((name) => new ProcessSeats(rig.dir).take(name));
+    expect((await sweepAs('one')).lines.join()).toContain(`removed ${NAME}`);
+    for (const seat of others) seat.release();
   });
 
   test('removed leads by the marker to its processes, which end before the tree goes', async () => {
@@ -83,9 +111,9 @@ describe('an owner record that its job', () => {
   });
 
   test('removed costs nothing while another runner lives, whose job it may be', async () => {
+    await sweepAs('other');
+    mkdirSync(tree);
     const mine = leftover({ VOLE_JOB_MARKER: `${rig.dir.id}/${NAME}` });
-    const other = new ProcessSeats(rig.dir).take('other');
-    cleanup.defer(() => other.release());
     expect((await sweepAs('one')).lines.join()).toContain('other runners live');
     expect(lives(mine)).toBe(true);
     expect(existsSync(tree)).toBe(true);

@@ -56,7 +56,7 @@ describe('repositories', () => {
     await expect(repositories.set('team/app', { maxJobs: null })).resolves.toBe(true);
     await expect(repositories.set('team/none', { maxJobs: null })).resolves.toBe(false);
     await expect(repositories.list()).resolves.toEqual([
-      { name: 'team/app', cloneUrl: '/new', maxJobs: null, addedAt: rig.clock.now() },
+      { name: 'team/app', cloneUrl: '/new', maxJobs: null, forge: null, addedAt: rig.clock.now() },
     ]);
     await expect(repositories.remove('team/app')).resolves.toBe('removed');
     await expect(repositories.remove('team/app')).resolves.toBe('not-found');
@@ -236,6 +236,7 @@ describe('writes of one turn', () => {
     const { sql, writer } = writerOn({
       leasable: () => told.push('leasable'),
       keysRemoved: () => told.push('keys removed'),
+      tasks: () => told.push('tasks'),
       changed: (run) => told.push(run),
     });
     const results = await Promise.allSettled([

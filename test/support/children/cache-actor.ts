@@ -33,18 +33,6 @@ switch (what) {
     await forever();
     break;
   }
-  case 'empty':
-    rig.trash.empty();
-    say('begun');
-    await rig.trash.settled();
-    say('done');
-    break;
-  case 'trim':
-    say('begun');
-    await rig.trimmer({ cacheSize: { bytes: Number(extra) } }).trim();
-    await rig.trash.settled();
-    say('done');
-    break;
   case 'trees':
     for (let run = 1; ; run += 1) {
       const tree = makeJobTree(rig.dir, rig.trash, rig.identity({ run: (run % 50) + 1 }));

@@ -9,7 +9,7 @@ import { Namespaces } from '../../../src/runner/cache/namespaces.ts';
 import { OwnersOf } from '../../../src/runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../../src/runner/cache/saved-checkouts.ts';
 import { Trimmer } from '../../../src/runner/cache/trimmer.ts';
-import { FileThread } from '../../../src/runner/dir/file-thread.ts';
+import { FileThreads } from '../../../src/runner/dir/file-threads.ts';
 import { openDir, type RunnerDir } from '../../../src/runner/dir/open-dir.ts';
 import { Trash } from '../../../src/runner/dir/trash.ts';
 import { BrokenGuards } from '../broken-guards.ts';
@@ -43,7 +43,7 @@ function say(what: string, facts: object = {}): void {
 const opened = await openDir(job.root);
 const guards = job.kind === 'broken' ? new BrokenGuards(path.join(job.root, 'locks')) : opened.guards;
 const dir: RunnerDir = { ...opened, guards: guards as RunnerDir['guards'] };
-const files = new FileThread(path.resolve(import.meta.dirname, '../file-thread.js'));
+const files = new FileThreads(path.resolve(import.meta.dirname, '../file-thread.js'));
 const trash = new Trash(dir.layout.trash, files, (line) => say('warning', { line }));
 const owners = new OwnersOf(dir.layout.jobs);
 const namespaces = new Namespaces(dir, trash, owners);

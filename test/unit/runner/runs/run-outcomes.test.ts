@@ -57,6 +57,41 @@ describe('what may run in a container', () => {
   });
 });
 
+describe('services', () => {
+  const services = (env = {}, name = 'db') => ({ services: [{ name, image: 'x', env }] });
+
+  it('are refused by name where the job has no image', () => {
+    expect(notAllowed(specOf(services()), 'always', true)).toMatchObject({
+      result: 'refused',
+      reason: 'not-allowed',
+      detail: expect.stringMatching(/^a job with `services` needs an `image`/),
+    });
+    expect(notAllowed(specOf({ image: 'x', ...services({ A: '  b "c" #' }) }), 'always', true)).toBeNull();
+  });
+
+  it.each([
+    [{ MANY: 'a\nb' }, 'MANY'],
+    [{ RETURN: 'a\r' }, 'RETURN'],
+    [{ NUL: 'a\0' }, 'NUL'],
+    [{ LARGE: 'é'.repeat(30_001) }, 'LARGE'],
+  ])('are refused by name where a value cannot be handed over as it is: %#', (env, name) => {
+    const refused = notAllowed(specOf({ image: 'x', ...services(env) }), 'always', true);
+    expect(refused?.detail).toMatch(/^service `db`: /);
+    expect(refused?.detail).toContain(name);
+  });
+
+  it('may not take the name of the job or of another, nor a flag for an image', () => {
+    const two = { services: [...services().services, ...services().services] };
+    const flag = { services: [{ name: 'db', image: '--privileged' }] };
+    const id = { services: [{ name: 'db', image: '0123456789ab' }] };
+    for (const change of [services({}, 'job'), two, flag, id]) {
+      expect(notAllowed(specOf({ image: 'x', ...change }), 'always', true)).toMatchObject({
+        result: 'refused',
+      });
+    }
+  });
+});
+
 describe('the outcome of a run', () => {
   it('says that the disk was full where preparing met ENOSPC', () => {
     const error = Object.assign(new Error('ENOSPC: no space left on device, mkdir /x'), { code: 'ENOSPC' });

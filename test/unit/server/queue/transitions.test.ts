@@ -8,6 +8,8 @@ const running: RunFacts = {
   retryLost: true,
   accepted: true,
   cancelWhy: null,
+  authorised: false,
+  prepared: true,
 };
 const queued: RunFacts = { ...running, state: 'queued', accepted: false };
 const received: RunFacts = { ...queued, state: 'received' };
@@ -27,6 +29,8 @@ const EVENTS: readonly RunEvent[] = [
   { type: 'cancelled', why: 'not wanted' },
   { type: 'authorised' },
   { type: 'refused', why: 'may not' },
+  { type: 'prepared' },
+  { type: 'unpreparable', why: 'no such command' },
   { type: 'need-unpassed', key: 'lint', run: 1, state: 'failed' },
 ];
 
@@ -144,5 +148,38 @@ describe('a run that waits', () => {
   it('takes no report', () => {
     for (const event of [record('passed'), { type: 'expired' }, { type: 'session-ended' }] as const)
       expect(nextOf(queued, event)).toBeNull();
+  });
+});
+
+describe('a command that is received', () => {
+  const asked: RunFacts = { ...received, prepared: false };
+  const allowed: RunFacts = { ...asked, authorised: true };
+
+  it('stays so when it is authorised, until what it executes is known', () => {
+    expect(nextOf(asked, { type: 'authorised' })).toMatchObject({ state: 'received', authorised: true });
+    expect(nextOf(allowed, { type: 'prepared' })).toMatchObject({ state: 'queued', authorised: true });
+    expect(nextOf(allowed, { type: 'unpreparable', why: 'no such command' })).toMatchObject({
+      state: 'failed',
+      reason: 'workflow',
+      detail: 'no such command',
+    });
+  });
+
+  it('is authorised once, and refused only before', () => {
+    expect(nextOf(allowed, { type: 'authorised' })).toBeNull();
+    expect(nextOf(allowed, { type: 'refused', why: 'may not' })).toBeNull();
+    expect(nextOf(asked, { type: 'refused', why: 'may not' })).toMatchObject({ state: 'refused' });
+  });
+
+  it('is not prepared before it is authorised', () => {
+    expect(nextOf(asked, { type: 'prepared' })).toBeNull();
+    expect(nextOf(asked, { type: 'unpreparable', why: 'x' })).toBeNull();
+    expect(nextOf(asked, { type: 'leased' })).toBeNull();
+    expect(nextOf(allowed, { type: 'leased' })).toBeNull();
+  });
+
+  it('may be cancelled at any time', () => {
+    for (const run of [asked, allowed])
+      expect(nextOf(run, { type: 'cancelled', why: 'no' })).toMatchObject({ state: 'cancelled' });
   });
 });

@@ -59,7 +59,7 @@ function filled(): Parts {
   parts.pipelines = [
     { id: 1, repository, event, ref, sha, trust, title: 'subject', fault: null, createdAt: 1, runs: [1] },
   ];
-  parts.repositories = [{ name: 'team/app', cloneUrl: '/srv/app', maxJobs: null, addedAt: 1 }];
+  parts.repositories = [{ name: 'team/app', cloneUrl: '/srv/app', maxJobs: null, forge: null, addedAt: 1 }];
   return parts;
 }
 

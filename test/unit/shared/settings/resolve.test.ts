@@ -70,3 +70,33 @@ it('names are the flag in the environment and in code', () => {
   expect(envName('ssh-max-connections')).toBe('VOLE_SSH_MAX_CONNECTIONS');
   expect(camelCase('ssh-max-connections')).toBe('sshMaxConnections');
 });
+
+describe('the number of commands at once', () => {
+  const resolved = (flags: Record<string, string>, env: Record<string, string> = {}) => {
+    const result = resolveSettings('server', { data: 'd', ...flags }, env, '/');
+    return result.ok ? result.settings.maxConcurrentCommands : result.faults;
+  };
+
+  it('is 2, or what the flag, its own variable or that of other systems says, in this order', () => {
+    const other = { AGENTCI_MAX_CONCURRENT_JOBS: '5' };
+    expect(resolved({})).toBe(2);
+    expect(resolved({}, other)).toBe(5);
+    expect(resolved({}, { ...other, VOLE_MAX_CONCURRENT_COMMANDS: '6' })).toBe(6);
+    expect(resolved({ 'max-concurrent-commands': '7' }, other)).toBe(7);
+    expect(resolved({}, { AGENTCI_MAX_CONCURRENT_JOBS: '' })).toBe(2);
+    expect([
+      resolved({}, { AGENTCI_MAX_CONCURRENT_JOBS: '1' }),
+      resolved({ 'max-concurrent-commands': '32' }),
+    ]).toEqual([1, 32]);
+  });
+
+  it.each(['0', '33', '-1', '2.5', '1e1', ' 2', 'two', '0x2', '+2', '٢'])('refuses %j', (value) => {
+    const fault = (source: string) => [
+      `${source}: '${value}' is not allowed; use a whole number from 1 to 32`,
+    ];
+    expect(resolved({ 'max-concurrent-commands': value })).toEqual(fault('--max-concurrent-commands'));
+    expect(resolved({}, { AGENTCI_MAX_CONCURRENT_JOBS: value })).toEqual(
+      fault('AGENTCI_MAX_CONCURRENT_JOBS'),
+    );
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchesOn } from '../../../../src/shared/workflow/events.ts';
+import { matchesOn, matchesPaths, pathsOf } from '../../../../src/shared/workflow/events.ts';
 import { parseWorkflow } from '../../../../src/shared/workflow/parse.ts';
 
 function on(events: string) {
@@ -54,5 +54,36 @@ describe('an event', () => {
       false,
     );
     expect(performance.now() - began).toBeLessThan(5000);
+  });
+});
+
+describe('a filter of paths', () => {
+  it.each([
+    [['src/**'], ['a', 'src/b/c'], true],
+    [['src/*'], ['src/b/c'], false],
+    [['**', '!docs/**'], ['docs/a'], false],
+    [['**', '!docs/**'], ['docs/a', 'b'], true],
+    [['!docs/**'], ['a'], false],
+    [['ü/**'], ['ü/日本'], true],
+    [['src/**'], [], false],
+  ])('%j of %j: %s', (globs, files, expected) => {
+    expect(matchesPaths(globs, files)).toBe(expected);
+  });
+
+  it('is that of the event, and of no tag', () => {
+    const both = on('{push: {paths: [a]}, pull_request: {paths: [b]}}');
+    expect(pathsOf(both, { name: 'push', ref: 'refs/heads/main' })).toEqual(['a']);
+    expect(pathsOf(both, { name: 'push', ref: 'refs/tags/v1' })).toBeNull();
+    expect(pathsOf(both, { name: 'pull_request', base: 'main' })).toEqual(['b']);
+    expect(pathsOf(both, { name: 'manual' })).toBeNull();
+    expect(pathsOf(on('push'), { name: 'push', ref: 'refs/heads/main' })).toBeNull();
+  });
+
+  it('costs little whatever a stranger asks for, and is then taken as passed', () => {
+    const globs = Array.from({ length: 2_000 }, () => '**a'.repeat(90));
+    const files = Array.from({ length: 5_000 }, (_, at) => `${'a'.repeat(3_000)}b${at}`);
+    const began = performance.now();
+    expect(matchesPaths(globs, files)).toBe(true);
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });

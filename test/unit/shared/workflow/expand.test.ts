@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NewRun } from '../../../../src/server/store/store.ts';
 import { jobSpecSchema } from '../../../../src/shared/job-spec.ts';
-import { expandWorkflow } from '../../../../src/shared/workflow/expand.ts';
+import { commandRun, expandWorkflow } from '../../../../src/shared/workflow/expand.ts';
 import { parseWorkflow } from '../../../../src/shared/workflow/parse.ts';
 import type { RunFacts } from '../../../../src/shared/workflow/types.ts';
 
@@ -35,6 +35,37 @@ describe('the runs of a workflow', () => {
       image: null,
     });
     expect(made[1]?.spec.source).toBeNull();
+  });
+
+  it('have services, with the values of the matrix', () => {
+    const text = `
+jobs:
+  test:
+    image: node:22
+    strategy: {matrix: {pg: [15, 16]}}
+    services:
+      db:
+        image: "postgres:\${{ matrix.pg }}"
+        env: {V: "\${{ matrix.pg }}", N: 1, E: }
+        command: [-c, "v=\${{ matrix.pg }}"]
+        health-check: "pg_isready # \${{ matrix.pg }}"
+        ready-ports: 5432
+      cache: {image: redis}
+    steps: [{run: x}]
+`;
+    const { spec } = runs(text)[1] ?? {};
+    expect(spec?.services).toEqual([
+      {
+        name: 'db',
+        image: 'postgres:16',
+        env: { V: '16', N: '1', E: '' },
+        command: ['-c', 'v=16'],
+        healthCheck: 'pg_isready # 16',
+        readyPorts: [5432],
+      },
+      { name: 'cache', image: 'redis', env: {}, command: null, healthCheck: null, readyPorts: null },
+    ]);
+    jobSpecSchema.parse({ ...spec, run: 1, attempt: 1, pipeline: 1 });
   });
 
   it('have the values of their matrix entry in every text', () => {
@@ -137,4 +168,35 @@ describe('a matrix', () => {
   it('may have includes alone', () => {
     expect(entries('{include: [{a: 1}, {a: 2}]}')).toEqual(['j (1)', 'j (2)']);
   });
+});
+
+describe('the run of a command', () => {
+  const asked = { serial: 'team/app#3', env: { VOLE_COMMAND: 'plan', A: 'asked' } };
+  const command = (text: string, name = 'plan') => {
+    const parsed = parseWorkflow(text);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+    return commandRun(parsed.workflow, name, FACTS, asked);
+  };
+
+  it('is serial by its issue, is not tried again when it is lost, and has what the comment said', () => {
+    const run = command('env: {A: root, B: root}\ncommands: {plan: {steps: [{run: x}]}}');
+    expect(run).toMatchObject({
+      key: 'plan',
+      kind: 'command',
+      serial: 'team/app#3',
+      retryLost: false,
+      spec: { env: { A: 'asked', B: 'root', VOLE_COMMAND: 'plan' } },
+    });
+    expect(command('commands: {plan: {retry-lost: true, steps: [{run: x}]}}')?.retryLost).toBe(true);
+  });
+
+  it('is not there where the file has no such command, though a job has the name', () => {
+    expect(command('jobs: {plan: {steps: [{run: x}]}}')).toBeNull();
+    expect(command('commands: {fix: {steps: [{run: x}]}}', 'constructor')).toBeNull();
+  });
+});
+
+it('a job says whether a newer push supersedes it', () => {
+  const made = runs('jobs: {a: {supersede: true, steps: [{run: x}]}, b: {steps: [{run: x}]}}');
+  expect(made.map(({ supersede }) => supersede)).toEqual([true, false]);
 });

@@ -1,0 +1,55 @@
+import type { JobSpec, Trust } from '../../shared/job-spec.ts';
+import type { CommandFacts } from './control.ts';
+
+/** A run about to be stored. `key` is its name within the pipeline, which `needs` refers to. */
+interface NewRunFacts {
+  readonly key: string;
+  readonly job: string;
+  readonly needs: readonly string[];
+  readonly labels: readonly string[];
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** Full serial key (`owner/repo:deploy`), or null. */
+  readonly serial: string | null;
+  readonly retryLost: boolean;
+  readonly kind: 'job' | 'command';
+  /** `received` waits for its authorisation; everything else starts `queued`. */
+  readonly state: 'received' | 'queued';
+  /** A newer pipeline of the same ref and event ends it while it is queued. */
+  readonly supersede?: boolean;
+  /** The comment that asked for it, where it is a command. */
+  readonly command?: CommandFacts;
+}
+
+export interface NewRun extends NewRunFacts {
+  readonly spec: StoredSpec;
+}
+
+/** A command of which only who asked for it is known: it is prepared once it is authorised. */
+export interface UnpreparedRun extends NewRunFacts {
+  readonly spec: null;
+}
+
+export type StoredSpec = Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+
+/** What preparing finds out about a command that is `received`. */
+export interface PreparedRun {
+  readonly ref: string;
+  readonly sha: string;
+  readonly trust: Trust;
+  readonly run: NewRun;
+}
+
+export interface NewPipeline {
+  readonly repository: string;
+  readonly event: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly trust: Trust;
+  readonly title: string;
+  /** A fault in the workflow file: the pipeline is failed and has no runs. */
+  readonly fault: string | null;
+  /** Whether it ends queued runs of earlier pipelines of its ref and event whose jobs say `supersede`. */
+  readonly supersedes?: boolean;
+  readonly runs: readonly (NewRun | UnpreparedRun)[];
+}
