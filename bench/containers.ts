@@ -70,6 +70,8 @@ function newRun(job: string, image: string, steps: number): NewRun {
       source: null,
       image,
       services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: Array.from({ length: steps }, (_, at) => step(`s${at}`)),
       artifacts: [],

@@ -37,6 +37,8 @@ export interface RunnerOptions {
   /** The environment of the engine's client. */
   readonly engineEnv: Readonly<Record<string, string>>;
   readonly container: ContainerSettings;
+  /** How many images built from an image-file stay. */
+  readonly imageKeep: number;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly cpus: number;
   readonly memoryBytes: number;

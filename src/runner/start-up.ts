@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
+import { isImageName } from '../shared/image-name.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
@@ -13,6 +14,7 @@ import { FileThreads } from './dir/file-threads.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
+import { BuiltImages } from './engine/built-images.ts';
 import { chooseEngine } from './engine/choose-engine.ts';
 import { HelperImages } from './engine/helper-images.ts';
 import { rootHelper } from './engine/root-helper.ts';
@@ -82,15 +84,17 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   step('engine');
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
   const images = new HelperImages();
+  const built = new BuiltImages(dir, engine, options.imageKeep, images, warn);
   for (const { image, trust, lastUsed } of namespaces.records.all()) {
-    if (image !== 'host') images.used(image, trust, lastUsed);
+    if (isImageName(image) && image !== 'host') images.used(image, trust, lastUsed);
   }
   if (engine && process.getuid?.() !== 0) {
     trash.helpedBy(rootHelper(engine, images, { directory: dir.id, process: options.hello.process }));
   }
   step('sweep');
   const swept = await sweep(dir, trash, options.hello.process, { facts: engine, env: options.engineEnv });
-  for (const line of swept.lines) log.info({}, line);
+  for (const line of [...swept.lines, ...(await built.sweep())]) log.info({}, line);
+  built.trimSoon();
   step('saved checkouts');
   const { removed, ...tidied } = saved.tidy();
   if (removed.length > 0) {
@@ -108,6 +112,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     server = await probe(options, engine?.name ?? 'none', swept.dead, signal);
   } finally {
     if (server === null) {
+      await built.close();
       alive.release();
       await files.close();
     }
@@ -132,7 +137,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images }),
+      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
       task: {
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
@@ -148,6 +153,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       ticker.stop();
       await pool.close();
       await afterwards.close();
+      await built.close();
       await spawner.close();
       await fifos.close();
       cgroups.close();

@@ -79,6 +79,30 @@ export function savedCheckoutName(repository: string, trust: Trust, url: string)
   return nameOf(repository, ['git', repository, trust, url]);
 }
 
+export interface ImageKey {
+  readonly engine: string;
+  readonly repository: string;
+  readonly trust: Trust;
+  /** Path of the file in the commit. */
+  readonly file: string;
+  /** Git's id of the folder that is the context: of every name, mode and byte in it. */
+  readonly tree: string;
+}
+
+export function imageName(key: ImageKey): string {
+  return nameOf(key.repository, ['image', key.engine, key.repository, key.trust, key.file, key.tree]);
+}
+
+/** Of the caches that a build's own steps keep from one build to the next. */
+export function buildCacheScope(repository: string, trust: Trust): string {
+  return nameOf(repository, ['build-cache', repository, trust]);
+}
+
+/** Of what is known of pulls of an image, which is the same one for every repository. */
+export function pullName(engine: string, image: string): string {
+  return nameOf(image, ['pull', engine, image]);
+}
+
 /** Guard names, by what they guard. */
 export const guardName = {
   namespace: (name: string) => `cache-${name}`,
@@ -89,6 +113,11 @@ export const guardName = {
    * it must not wait for the hours-long jobs that read others.
    */
   fetch: (name: string) => `fetch-${name}`,
+  /** Shared by the jobs that use it, from before they look for it; exclusive for who removes it. */
+  image: (name: string) => `image-${name}`,
+  /** Exclusive for who builds it, beside the shared guard of the image. */
+  build: (name: string) => `build-${name}`,
+  pull: (name: string) => `pull-${name}`,
   tools: () => 'tools',
   server: () => 'server',
 };

@@ -40,6 +40,9 @@ export type ServiceSpec = z.infer<typeof serviceSpecSchema>;
 export const TRUSTS = ['trusted', 'untrusted'] as const;
 export type Trust = (typeof TRUSTS)[number];
 
+/** When a workflow may wish an image to be pulled; an operator has `never` beside it. */
+export const IMAGE_PULL_WISHES = ['missing', 'always'] as const;
+
 export const jobSpecSchema = z.object({
   run: z.number().int().positive(),
   attempt: z.number().int().positive(),
@@ -61,9 +64,14 @@ export const jobSpecSchema = z.object({
       submodules: z.boolean().default(false),
     })
     .nullable(),
+  /** Of the container; null beside a null `imageFile` is the host. */
   image: z.string().nullable().default(null),
   /** Containers beside the job's own, which has to have an image. */
   services: z.array(serviceSpecSchema).max(MOST_SERVICES).default([]),
+  /** In place of `image`: path within the checkout of the file that it is built from. */
+  imageFile: z.string().nullable().default(null),
+  /** Null is the runner's own setting. */
+  imagePull: z.enum(IMAGE_PULL_WISHES).nullable().default(null),
   env: envSchema.default({}),
   /** Given to trusted runs alone; set in the environment and masked in the log. */
   secrets: envSchema.default({}),
@@ -81,3 +89,8 @@ export const jobSpecSchema = z.object({
   memoryBytes: z.number().int().nonnegative().default(0),
 });
 export type JobSpec = z.infer<typeof jobSpecSchema>;
+
+/** Whether the run executes in a container. */
+export function inContainer({ image, imageFile }: Pick<JobSpec, 'image' | 'imageFile'>): boolean {
+  return image !== null || imageFile !== null;
+}

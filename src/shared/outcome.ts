@@ -24,6 +24,7 @@ export function isFinal(state: RunState): state is FinalState {
  *
  * - `exit`: the process ended with a non-zero code; `signal`: a signal ended it
  * - `command-not-found` / `not-executable`: the shell's 127 and 126 where the shell itself said so
+ * - `image`: it could not be pulled or built
  * - `checkout`, `artifact`, `spawn`: that part failed; `disk-full`: ENOSPC while doing it
  * - `timeout`: a step's or the run's; `cancelled`: by a person; `interrupted`: the runner had to stop
  * - `service`: one of the job's services did not become ready
@@ -51,6 +52,7 @@ export const REASONS = [
   'worker-died',
   'engine',
   'service',
+  'image',
   'host',
   'lost',
 ] as const;

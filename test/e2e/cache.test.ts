@@ -64,6 +64,29 @@ describe('vole cache beside a live runner', () => {
     expect([readdirSync(path.join(dir, 'cache')), readdirSync(path.join(dir, 'git'))]).toEqual([[], []]);
   });
 
+  it('clears what is free, and no more, when another runner starts with --no-cache', async () => {
+    const gate = path.join(rig.root, 'go');
+    const steps = [
+      `echo x > $VOLE_CACHE/f; echo begun; until [ -e ${gate} ]; do sleep 0.02; done; cat $VOLE_CACHE/f`,
+    ];
+    await rig.repository('team/app', { job: { steps } });
+    const first = rig.runner();
+    const [id = 0] = await rig.submit('team/app');
+    await rig.logHas(id, 'begun');
+    const beside = await CacheRig.open(dir, rig.cleanup);
+    const free = await beside.fill('team/free');
+    const second = rig.runner(['--no-cache']);
+    await second.says(/ready/);
+    expect(second.stderr).toMatch(/"removed":1,"inUse":1,.*cleared the cache/);
+    expect(beside.namespaces.records.names()).toHaveLength(1);
+    expect(beside.namespaces.records.names()).not.toContain(free);
+    writeFileSync(gate, '');
+    expect((await rig.ended(id)).state).toBe('passed');
+    for (const runner of [first, second]) runner.kill('SIGTERM');
+    await Promise.all([first.ended, second.ended]);
+    expect(beside.namespaces.records.names()).toHaveLength(1); // the first builds with its cache
+  });
+
   it('says of an owner record that cannot be read what it costs and what to do, and removes it when it may', async () => {
     const runner = rig.runner();
     await runner.says(/ready/);
@@ -133,10 +156,12 @@ describe('vole cache verify', () => {
     const env = { ...process.env, VOLE_JOB_MARKER: `${rig.dir.id}/7-1.0123abcd` };
     const running = execFile('sleep', ['1000'], { env });
     cleanup.defer(() => void running.kill('SIGKILL'));
+    mkdirSync(path.join(rig.dir.layout.jobs, 'of a person'));
     const { stdout, code } = await cache('verify');
     expect(code).toBe(74);
+    expect(stdout).toContain("jobs/of a person has no owner record, and no tree of vole's has such a name");
     expect(stdout).toContain(`1 process of its job runs (${running.pid}): end it, then run`);
-    expect(readdirSync(rig.dir.layout.jobs)).toEqual(['7-1.0123abcd']);
+    expect(readdirSync(rig.dir.layout.jobs)).toEqual(['7-1.0123abcd', 'of a person']);
   });
 });
 

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { ContainerSettings, JobContainer } from '../../src/shared/engine/job-container.ts';
+import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import type { WorkerTask } from '../../src/shared/worker-messages.ts';
 import type { TestEngine } from './engine-rig.ts';
+import { removeBuiltImages, removeImages } from './image-rig.ts';
 import { type RigEnd, type RigRun, type RigSpec, WorkerRig } from './worker-rig.ts';
 
 export interface ContainerOptions extends Partial<Omit<ContainerSettings, 'limits'>> {
@@ -17,10 +20,14 @@ export class ContainerRig {
   readonly #engine: () => TestEngine;
   /** What its containers carry. */
   readonly label: string;
+  /** What its built images carry as their directory. */
+  readonly directory: string;
 
   constructor(engine: () => TestEngine, options: { threads?: number } = {}) {
     this.rig = new WorkerRig({ ...options, cgroup: false });
     this.#engine = engine;
+    this.directory = path.basename(this.rig.dir);
+    mkdirSync(path.join(this.rig.dir, 'images'));
     this.label = `vole.test=${path.basename(this.rig.dir)}`;
   }
 
@@ -32,7 +39,7 @@ export class ContainerRig {
       engine: engine.facts,
       name: `vole-test-${randomBytes(6).toString('hex')}`,
       labels: { [label]: value },
-      image: image ?? engine.image,
+      image: spec.imageFile ? { file: spec.imageFile } : { name: image ?? engine.image },
       settings: {
         limits: { memoryBytes: null, cpus: null, pids: null, ...limits },
         user: null,
@@ -40,6 +47,8 @@ export class ContainerRig {
         serviceTimeoutMs: 60_000,
         ...settings,
       },
+      imageRecords: path.join(this.rig.dir, 'images'),
+      imageLabels: { [IMAGE_LABEL.directory]: this.directory },
     };
     const run = this.rig.start(spec, { container, ...task });
     return Object.assign(run, { container: container.name });
@@ -59,6 +68,8 @@ export class ContainerRig {
     try {
       const left = await this.left();
       if (left.length > 0) await this.#engine().call('rm', '--force', ...left);
+      await removeBuiltImages(this.#engine(), this.directory);
+      await removeImages(this.#engine(), this.label);
     } catch (error) {
       if (!String(error).includes('no engine')) throw error;
     } finally {

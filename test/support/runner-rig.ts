@@ -85,6 +85,7 @@ export class RunnerRig {
         pull: 'missing',
         serviceTimeoutMs: 120_000,
       },
+      imageKeep: 20,
       hostJobs: 'always',
       cpus: 8,
       memoryBytes: 8e9,

@@ -54,6 +54,8 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       source: null,
       image: null,
       services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

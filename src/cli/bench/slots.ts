@@ -156,6 +156,8 @@ function newRun(name: string, command: string): NewRun {
       source: null,
       image: null,
       services: [],
+      imageFile: null,
+      imagePull: null,
       env: {},
       steps: [
         {

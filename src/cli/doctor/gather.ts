@@ -7,9 +7,11 @@ import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/pl
 import { processStat } from '../../shared/platform/processes.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import type { Settings } from '../../shared/settings/types.ts';
+import { engineEnv } from '../runner/runner-options.ts';
 import { packageRoot } from '../version.ts';
 import type { Check } from './check.ts';
 import { judgeDirectory, judgeFileSystem, judgeLocks, judgeSpace, mountOptionsOf } from './directory.ts';
+import { engineChecks } from './engine.ts';
 import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, judgeUser } from './host.ts';
 import { probe } from './probe.ts';
 import {
@@ -28,6 +30,7 @@ export async function gatherChecks(settings: Settings<'doctor'>, env: Environmen
     ...(await programChecks()),
     ...(await hostChecks(settings.jobs, env)),
     ...(await dirChecks(settings)),
+    ...(await engineChecks(settings.engine, settings.dir, engineEnv({ env }))),
   ];
 }
 

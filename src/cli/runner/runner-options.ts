@@ -77,6 +77,7 @@ export function limitsOf(
   | 'artifactLimitBytes'
   | 'engine'
   | 'container'
+  | 'imageKeep'
 > {
   return {
     noCache: settings.noCache,
@@ -89,6 +90,7 @@ export function limitsOf(
     logLimitBytes: settings.logLimit,
     artifactLimitBytes: settings.artifactLimit,
     engine: settings.engine,
+    imageKeep: settings.imageKeep,
     container: {
       limits: {
         memoryBytes: settings.containerMemory,

@@ -5,6 +5,8 @@ import type { Trimmer } from './trimmer.ts';
 const LOOK_MS = 15_000;
 /** While it is too little: how soon it is looked at again. */
 const LOOK_AGAIN_MS = 1_000;
+/** And how soon it is trimmed again where that gave nothing: what is in use is measured each time. */
+const TRIM_AGAIN_MS = 10_000;
 
 /** When a directory is trimmed: on a ticker, and at once when too little is free, which also pauses leasing. */
 export class TrimTicker {
@@ -13,8 +15,9 @@ export class TrimTicker {
   readonly #log: RunnerLog;
   #trimTimer: NodeJS.Timeout | null = null;
   #lookTimer: NodeJS.Timeout | null = null;
-  #trimming: Promise<unknown> | null = null;
+  #trimming: Promise<void> | null = null;
   #low = false;
+  #trimAgainAt = 0;
   #stopped = false;
   #waiting: (() => void)[] = [];
 
@@ -49,21 +52,28 @@ export class TrimTicker {
 
   /** Looks at free space now, and again later. */
   look(): void {
+    this.#trimAgainAt = 0;
+    this.#look();
+  }
+
+  #look(): void {
     if (this.#stopped) return;
     if (this.#lookTimer) clearTimeout(this.#lookTimer);
     const low = this.#trimmer.isLow();
     if (low && !this.#low) this.#log.warn({}, 'less than --min-free is free: trimming, and leasing pauses');
     if (!low && this.#low) this.#log.info({}, 'there is room again: leasing goes on');
     this.#low = low;
-    if (low) void this.#trim();
-    else this.#wake();
-    this.#lookTimer = setTimeout(() => this.look(), low ? LOOK_AGAIN_MS : LOOK_MS);
+    if (!low) this.#wake();
+    else if (performance.now() >= this.#trimAgainAt) void this.#trim();
+    this.#lookTimer = setTimeout(() => this.#look(), low ? LOOK_AGAIN_MS : LOOK_MS);
     this.#lookTimer.unref();
   }
 
   async #trim(): Promise<void> {
-    this.#trimming ??= this.#trimmer.trim().finally(() => {
+    this.#trimming ??= this.#trimmer.trim().then((trimmed) => {
       this.#trimming = null;
+      const gaveNothing = trimmed?.cache.removed.length === 0 && trimmed.git.removed.length === 0;
+      this.#trimAgainAt = gaveNothing ? performance.now() + TRIM_AGAIN_MS : 0;
     });
     await this.#trimming;
   }

@@ -42,6 +42,8 @@ export class Trimmer {
   readonly #log: RunnerLog;
   /** Trees that were warned of. */
   readonly #warned = new Set<string>();
+  /** What was in use when it was last said that the limit is passed, by what it is the limit of. */
+  readonly #over = new Map<string, string>();
 
   constructor(parts: {
     dir: RunnerDir;
@@ -161,12 +163,16 @@ export class Trimmer {
     if (removed.length > 0) {
       this.#log.info({ what, removed: removed.length, bytesBefore, bytesAfter }, 'trimmed');
     }
-    if (overshootBytes > 0) {
+    // Said again when it is something else that is in use.
+    const over = overshootBytes > 0 ? busy.join(' ') : null;
+    if (over !== null && over !== this.#over.get(what)) {
       this.#log.warn(
         { what, overshootBytes, busy: busy.length },
         'over its limit until what is in use finishes',
       );
     }
+    if (over === null) this.#over.delete(what);
+    else this.#over.set(what, over);
   }
 }
 

@@ -1,8 +1,12 @@
+import { guardName } from '../../shared/dir-layout.ts';
 import { Engine } from '../../shared/engine/engine.ts';
 import { objectsWith, removeObjects, removeOrphans } from '../../shared/engine/objects.ts';
 import { engineName, LABEL } from '../../shared/engine/owned.ts';
-import { ENGINES, type EngineFacts } from '../../shared/engine/types.ts';
+import { ENGINES, type EngineFacts, type EngineObject } from '../../shared/engine/types.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
+import { openDir } from '../dir/open-dir.ts';
+import { ProcessSeats } from '../dir/process-seats.ts';
+import { strayImages } from './built-images.ts';
 
 /**
  * Removes what the owner record of a dead runner's job names, by whichever engine made it; null where
@@ -33,10 +37,41 @@ export async function removeLabelled(
   lives: (process: string) => boolean,
 ): Promise<string[]> {
   const engine = new Engine(facts);
-  const found = await objectsWith(engine, LABEL.directory, directory, LABEL.process);
-  if (!found.ok) return [`containers of dead runners cannot be looked for: ${found.failure.why}`];
-  const dead = found.value.filter(({ other }) => !lives(other)).map(({ object }) => object);
+  const dead = await deadObjects(engine, directory, lives);
+  if (typeof dead === 'string') return [`containers of dead runners cannot be looked for: ${dead}`];
   const removed = await removeObjects(engine, dead);
   if (!removed.ok) return [`containers of dead runners cannot be removed: ${removed.failure.why}`];
   return dead.map(({ kind, name }) => `removed ${kind} ${name}, whose runner has died`);
+}
+
+/** What carries the directory's label and whose process is dead; a text is why it cannot be looked for. */
+async function deadObjects(
+  engine: Engine,
+  directory: string,
+  lives: (process: string) => boolean,
+): Promise<EngineObject[] | string> {
+  const found = await objectsWith(engine, LABEL.directory, directory, LABEL.process);
+  if (!found.ok) return found.failure.why;
+  return found.value.filter(({ other }) => !lives(other)).map(({ object }) => object);
+}
+
+/**
+ * What is left in an engine of a runner's directory, and would go at the next start there: as
+ * `container NAME`, `network NAME`, `image NAME`. A text is why it cannot be looked for.
+ */
+export async function findLeftovers(facts: EngineFacts, root: string): Promise<string[] | string> {
+  const dir = await openDir(root);
+  const seats = new ProcessSeats(dir);
+  const engine = new Engine(facts);
+  const dead = await deadObjects(engine, dir.id, (process) => seats.lives(process));
+  if (typeof dead === 'string') return dead;
+  const images = await strayImages(engine, dir);
+  if (typeof images === 'string') return images;
+  // Where somebody holds it, it is being built.
+  const free = images.filter(({ key }) => {
+    const guard = dir.guards.try(guardName.image(key), 'exclusive');
+    guard?.release();
+    return guard !== null;
+  });
+  return [...dead.map(({ kind, name }) => `${kind} ${name}`), ...free.map(({ key }) => `image ${key}`)];
 }

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { type NamespaceKey, savedCheckoutName } from '../../shared/dir-layout.ts';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
-import { engineName, labelsOf } from '../../shared/engine/owned.ts';
+import { engineName, imageLabelsOf, labelsOf } from '../../shared/engine/owned.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
-import type { JobSpec } from '../../shared/job-spec.ts';
+import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { OwnerIdentity } from '../../shared/owner-record.ts';
 import { closeDescriptors } from '../../shared/platform/descriptors.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
@@ -12,6 +12,7 @@ import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
 import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
+import type { BuiltImages } from '../engine/built-images.ts';
 import type { HelperImages } from '../engine/helper-images.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
@@ -31,16 +32,21 @@ export interface RoomParts {
   readonly cgroups: JobCgroups;
   readonly engine: EngineFacts | null;
   readonly images: HelperImages;
+  readonly built: Pick<BuiltImages, 'trimSoon'>;
 }
 
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
 export function roomMaker(parts: RoomParts) {
   return async (spec: JobSpec, signal: AbortSignal): Promise<JobRoom> => {
     const { dir, trash, namespaces, saved, options } = parts;
-    const key: NamespaceKey = { repository: spec.repository, trust: spec.trust, image: spec.image ?? 'host' };
+    const key: NamespaceKey = {
+      repository: spec.repository,
+      trust: spec.trust,
+      image: imageOfNamespace(spec),
+    };
     const namespace = await namespaces.hold(key, signal);
     // The engine makes a container's own.
-    const cgroup = spec.image === null ? parts.cgroups.take() : null;
+    const cgroup = inContainer(spec) ? null : parts.cgroups.take();
     let tree: JobTree | null = null;
     try {
       const identity = identityOf(parts, spec, namespace.name, cgroup);
@@ -72,6 +78,7 @@ export function roomMaker(parts: RoomParts) {
         releaseCache: ({ joined }) => {
           parts.cgroups.give(cgroup, joined);
           namespace.release({ remove: options.noCache });
+          if (spec.imageFile !== null) parts.built.trimSoon();
         },
         dispose: () => {
           spool.close();
@@ -87,19 +94,31 @@ export function roomMaker(parts: RoomParts) {
   };
 }
 
+/** A file by its path: what a job has cached outlives an edit of it. No image's name begins so. */
+function imageOfNamespace({ image, imageFile }: JobSpec): string {
+  return imageFile === null ? (image ?? 'host') : `./${imageFile}`;
+}
+
 function containerOf(
-  { engine, options, images }: RoomParts,
-  { image, trust }: JobSpec,
+  { dir, engine, options, images }: RoomParts,
+  spec: JobSpec,
   identity: OwnerIdentity,
 ): JobContainer | null {
-  if (image === null || engine === null) return null;
-  images.used(image, trust, Date.now());
+  const { image: name, imageFile: file, trust } = spec;
+  const image = file === null ? name && { name } : { file };
+  if (!image || engine === null) return null;
+  if ('name' in image) images.used(image.name, trust, Date.now());
+  const { container: settings } = options;
+  // An operator's word stands; `missing` is what a workflow may make more of.
+  const pull = settings.pull === 'missing' && spec.imagePull === 'always' ? 'always' : settings.pull;
   return {
     engine,
     name: engineName(identity),
     labels: labelsOf(identity),
     image,
-    settings: options.container,
+    settings: { ...settings, pull },
+    imageRecords: dir.layout.images,
+    imageLabels: imageLabelsOf(identity, spec),
   };
 }
 

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
-import type { JobSpec } from '../../shared/job-spec.ts';
+import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
@@ -134,7 +134,7 @@ export class RunInFlight {
     this.#abort.abort(new Error(why));
     this.#port?.cancel(reason, why);
     const boundMs =
-      this.#services.task.killGraceMs + (this.spec.image === null ? ANSWER_MS : CONTAINER_ANSWER_MS);
+      this.#services.task.killGraceMs + (inContainer(this.spec) ? CONTAINER_ANSWER_MS : ANSWER_MS);
     const unanswered = setTimeout(() => this.#endThread(), boundMs);
     void this.#task?.ended.then(() => clearTimeout(unanswered));
   }

@@ -1,5 +1,6 @@
 import { oneLine } from '../../shared/errors.ts';
-import { isImageName } from '../../shared/image-name.ts';
+import { isImageFile } from '../../shared/image-file.ts';
+import { isImageName, mayBeBuiltHere } from '../../shared/image-name.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { Reason, RunOutcome } from '../../shared/outcome.ts';
 import { serviceFaults } from '../../shared/service-faults.ts';
@@ -28,20 +29,17 @@ function outcome(
 
 /** What ends this run alone, before anything of it is executed; null where it may run here. */
 export function notAllowed(
-  spec: Pick<JobSpec, 'image' | 'services' | 'trust'>,
+  spec: Pick<JobSpec, 'image' | 'imageFile' | 'services' | 'trust'>,
   hostJobs: 'never' | 'trusted' | 'always',
   hasEngine: boolean,
 ): RunOutcome | null {
-  const { image, trust } = spec;
-  const [service] = serviceFaults(spec);
-  if (service) return outcome('refused', 'not-allowed', service.why);
-  if (image !== null) {
-    const fault = !isImageName(image)
-      ? `image ${JSON.stringify(image.slice(0, 100))} is no image's name`
-      : hasEngine
-        ? null
-        : `image ${image}: this runner has no container engine (--engine)`;
-    return fault === null ? null : outcome('refused', 'not-allowed', fault);
+  const { image, imageFile, trust } = spec;
+  const fault = imageFault(image, imageFile) ?? serviceFaults(spec)[0]?.why ?? null;
+  if (fault !== null) return outcome('refused', 'not-allowed', fault);
+  if (image !== null || imageFile !== null) {
+    if (hasEngine) return null;
+    const wanted = image === null ? `image-file ${imageFile}` : `image ${image}`;
+    return outcome('refused', 'not-allowed', `${wanted}: this runner has no container engine (--engine)`);
   }
   if (hostJobs === 'always' || (hostJobs === 'trusted' && trust === 'trusted')) return null;
   const why =
@@ -49,6 +47,19 @@ export function notAllowed(
       ? 'this runner takes no jobs on the host (--host-jobs never): give the job an image'
       : 'an untrusted run may not execute on the host: give the job an image (--host-jobs trusted)';
   return outcome('refused', 'not-allowed', why);
+}
+
+/** The server has checked it too; a runner does not rely on that. */
+function imageFault(image: string | null, imageFile: string | null): string | null {
+  if (imageFile !== null && (image !== null || !isImageFile(imageFile))) {
+    return `image-file ${JSON.stringify(imageFile.slice(0, 100))} is no file within the checkout`;
+  }
+  if (image === null) return null;
+  const shown = JSON.stringify(image.slice(0, 100));
+  if (!isImageName(image)) return `image ${shown} is no image's name`;
+  return mayBeBuiltHere(image)
+    ? `image ${shown} may be another repository's: expected a name with a tag`
+    : null;
 }
 
 /** The host could not prepare the job, or the run was stopped while it tried. */

@@ -22,7 +22,7 @@ import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
 import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
-import { isAbandoned, markerOf } from './unowned-trees.ts';
+import { isAbandoned, markerOf, TAKEN, TREE } from './unowned-trees.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
 export interface DeadRun {
@@ -47,8 +47,6 @@ export interface SweptEngine {
 }
 
 const GONE_MS = 10_000;
-const TREE = /^\d+-\d+\.[0-9a-f]+$/;
-const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
 
 /**
  * Ends and removes what dead processes of this directory left. `process`: the name in the seat that
@@ -84,6 +82,7 @@ class Sweeper {
   readonly #engine: SweptEngine;
   readonly #dead: DeadRun[] = [];
   readonly #lines: string[] = [];
+  #engineSwept = false;
 
   constructor(dir: RunnerDir, trash: Trash, process: string, engine: SweptEngine) {
     this.#dir = dir;
@@ -149,10 +148,11 @@ class Sweeper {
     }
   }
 
-  /** Containers and networks that no record leads to any more. */
+  /** Containers and networks that no record leads to any more. Once. */
   async engine(): Promise<void> {
     const { facts } = this.#engine;
-    if (!facts) return;
+    if (!facts || this.#engineSwept) return;
+    this.#engineSwept = true;
     this.#lines.push(...(await removeLabelled(facts, this.#dir.id, (process) => this.#seats.lives(process))));
   }
 
@@ -175,6 +175,7 @@ class Sweeper {
     } else if (!(await endMarked(markerOf(this.#dir, name)))) {
       this.#lines.push(`left tree ${name}: it has ${fault}, and its processes withstand KILL`);
     } else {
+      await this.engine(); // its containers first: no record names them
       this.#lines.push(`removed ${name} in jobs/, which has ${fault}`);
       this.#put(tree);
     }

@@ -12,6 +12,9 @@ import { MARKER_ENV } from '../runs/processes-of-run.ts';
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
 const TAKEN_PREFIX = /^\.taken\.[^.]+\./;
+export const TREE = /^\d+-\d+\.[0-9a-f]+$/;
+/** What a sweep makes of the tree of a dead run, with the name of its process. */
+export const TAKEN = /^\.taken\.([^.]+)\.\d+-\d+\.[0-9a-f]+$/;
 
 /** A tree from which nobody can tell whose it is: its job removed or spoilt the record, or the host lost power. */
 export interface UnownedTree {
@@ -57,6 +60,10 @@ export async function removeUnowned(
   try {
     const othersLive = new ProcessSeats(dir).othersThan(null);
     for (const tree of unownedTrees(dir.layout.jobs)) {
+      if (!TREE.test(tree.name) && !TAKEN.test(tree.name)) {
+        kept.push(`${saidOf(tree)}, and no tree of vole's has such a name: move it away`);
+        continue;
+      }
       const why = othersLive
         ? 'runners live that may own it: when its job is over, stop them'
         : runningOf(dir, tree.name);

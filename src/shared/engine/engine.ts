@@ -14,6 +14,10 @@ export interface EngineCallOptions {
    * it is just making before looking for it.
    */
   readonly marker?: string;
+  /** The job's marker where the client is to end with the job, as its other processes do. */
+  readonly endWith?: string;
+  /** See `CommandOptions.onOutput`. */
+  readonly onOutput?: (bytes: Buffer, from: 'stdout' | 'stderr') => void;
   readonly onSpawn?: (pgid: number) => void;
   readonly onGone?: (pgid: number) => void;
 }
@@ -53,8 +57,12 @@ export class Engine {
 
   /** The same, for whoever needs the exit code. */
   async callRaw(args: readonly string[], options: EngineCallOptions = {}): Promise<CommandResult> {
-    const { marker, timeoutMs = CALL_MS, ...rest } = options;
-    const env = marker === undefined ? this.env : { ...this.env, [CLIENT_MARKER_ENV]: marker };
+    const { marker, endWith, timeoutMs = CALL_MS, ...rest } = options;
+    const env = {
+      ...this.env,
+      ...(marker === undefined ? {} : { [CLIENT_MARKER_ENV]: marker }),
+      ...(endWith === undefined ? {} : { VOLE_JOB_MARKER: endWith }),
+    };
     // Its own directory may be gone, and where a client stands means nothing to it.
     return await runCommand(this.name, args, { ...rest, cwd: '/', env, timeoutMs });
   }

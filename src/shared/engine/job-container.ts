@@ -20,6 +20,14 @@ export interface ContainerSettings {
   readonly serviceTimeoutMs: number;
 }
 
+/** What it is made of: an image by its name, or the file that it is built from. */
+export type JobImage = { readonly name: string } | { readonly file: string };
+
+/** For the log. */
+export function imageWords(image: JobImage): string {
+  return 'name' in image ? `image ${image.name}` : `the image built from ${image.file}`;
+}
+
 /**
  * How a run's container is to be made: the main thread decides it, the worker makes it. Plain data.
  * Null in a `WorkerTask` where the run executes on the host.
@@ -30,9 +38,12 @@ export interface JobContainer {
   readonly name: string;
   /** See `labelsOf`. */
   readonly labels: Readonly<Record<string, string>>;
-  /** As the workflow has it: a tag, a digest, or an id. */
-  readonly image: string;
+  readonly image: JobImage;
   readonly settings: ContainerSettings;
+  /** Folder of what is known of builds and pulls, shared by all processes of the directory. */
+  readonly imageRecords: string;
+  /** What the image carries, where this run builds one. */
+  readonly imageLabels: Readonly<Record<string, string>>;
 }
 
 /** Where a job finds its things in its container. */

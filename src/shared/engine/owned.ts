@@ -48,3 +48,26 @@ export function labelsOf(owner: EngineOwner): Record<string, string> {
 export function labelArguments(labels: Readonly<Record<string, string>>): string[] {
   return Object.entries(labels).flatMap(([name, value]) => ['--label', `${name}=${value}`]);
 }
+
+/**
+ * Labels of images, of names of their own: a container has its image's labels beside those that it is
+ * given, and would else be taken for the builder's. Few, since some builders take a step for each; and
+ * the key sorts first, so that what such a builder leaves half-labelled has it before the directory.
+ */
+export const IMAGE_LABEL = {
+  /** See `imageName`; given by the worker, who knows it. */
+  key: 'vole.image',
+  directory: 'vole.image.directory',
+  /** For people: who has built it, and for whom. */
+  origin: 'vole.image.origin',
+} as const;
+
+export function imageLabelsOf(
+  { directory, process, run, attempt, server }: EngineOwner,
+  { repository, trust }: { repository: string; trust: string },
+): Record<string, string> {
+  return {
+    [IMAGE_LABEL.directory]: directory,
+    [IMAGE_LABEL.origin]: `${repository} ${trust} ${run}-${attempt}.${server} ${process}`,
+  };
+}

@@ -37,7 +37,8 @@ export async function runChore(
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ELOCKED') return 'held-elsewhere';
+    // ENOENT: stopped for so long while it took the turn that another took it over before it was known.
+    if (code === 'ELOCKED' || code === 'ENOENT') return 'held-elsewhere';
     // A turn cannot be taken on a full disk, which is when trimming matters most: done by several, then.
     if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
     await work(robbed.signal);

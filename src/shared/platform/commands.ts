@@ -10,6 +10,8 @@ export interface CommandOptions {
   /** Of each of standard output and error; past it the command is ended. 16 MiB by default. */
   readonly maxOutputBytes?: number;
   readonly input?: string;
+  /** Output as it comes; the result then has no more than its last 64 KiB, and there is no bound. */
+  readonly onOutput?: (bytes: Buffer, from: 'stdout' | 'stderr') => void;
   /** The process group exists; called before anything else happens. */
   readonly onSpawn?: (pgid: number) => void;
   readonly onGone?: (pgid: number) => void;
@@ -34,6 +36,7 @@ const GRACE_MS = 2000;
 /** After its end: how long a daemon that it left may hold its output open. */
 const HELD_MS = 1000;
 const OUTPUT_BYTES = 16 * 1024 * 1024;
+const TAIL_BYTES = 64 * 1024;
 
 /**
  * Runs a command whose output we want, in a process group of its own that is ended whole: execa alone
@@ -50,11 +53,20 @@ export async function runCommand(
     ...(options.env === undefined ? {} : { env: options.env, extendEnv: false }),
     ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
     maxBuffer: options.maxOutputBytes ?? OUTPUT_BYTES,
+    buffer: options.onOutput === undefined,
     detached: true,
     reject: false,
     stripFinalNewline: false,
   });
   const pgid = running.pid;
+  const tails = options.onOutput && { stdout: new Tail(), stderr: new Tail() };
+  for (const from of ['stdout', 'stderr'] as const) {
+    if (!tails) break;
+    running[from].on('data', (bytes: Buffer) => {
+      tails[from].push(bytes);
+      options.onOutput?.(bytes, from);
+    });
+  }
   let stopped: 'timed-out' | 'aborted' | null = null;
   let killing: NodeJS.Timeout | undefined;
   const stop = (why: 'timed-out' | 'aborted'): void => {
@@ -84,14 +96,15 @@ export async function runCommand(
     if (stopped || result.failed) signalGroup(pgid, 'SIGKILL');
     options.onGone?.(pgid);
   }
-  const stderr = result.stderr ?? '';
+  const stdout = tails ? tails.stdout.text : (result.stdout ?? '');
+  const stderr = tails ? tails.stderr.text : (result.stderr ?? '');
   const missing =
     (result.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT' && pgid === undefined;
   return {
     ok: !result.failed,
     exitCode: result.exitCode ?? null,
     signal: result.signal ?? null,
-    stdout: result.stdout ?? '',
+    stdout,
     stderr,
     missing,
     timedOut: stopped === 'timed-out',
@@ -119,6 +132,20 @@ function reason(
     .join('; ');
   const how = result.signal ? `was ended by ${result.signal}` : `exit ${result.exitCode ?? '?'}`;
   return said ? `${said} (${how})` : `${file}: ${how}`;
+}
+
+/** The end of what was pushed, in no more than twice its room. */
+class Tail {
+  #bytes: Buffer = Buffer.alloc(0);
+
+  push(bytes: Buffer): void {
+    const all = Buffer.concat([this.#bytes, bytes]);
+    this.#bytes = all.length > 2 * TAIL_BYTES ? all.subarray(-TAIL_BYTES) : all;
+  }
+
+  get text(): string {
+    return this.#bytes.subarray(-TAIL_BYTES).toString('utf8');
+  }
 }
 
 function notStarted(file: string): CommandResult {

@@ -256,8 +256,8 @@ export const SETTINGS = {
   engine: {
     kind: { type: 'choice', of: ['auto', 'docker', 'podman', 'none'] },
     default: 'auto',
-    commands: ['runner', 'run'],
-    doc: 'Container engine for jobs with an `image`. `auto` takes docker or podman, whichever answers first, and `none` where neither does; one that is named must answer, or the runner does not start.',
+    commands: ['runner', 'run', 'doctor'],
+    doc: 'Container engine for jobs with an `image` or `image-file`. `auto` takes docker or podman, whichever answers first, and `none` where neither does; one that is named must answer, or the runner does not start.',
   },
   'container-memory': {
     kind: { type: 'bytes', min: 6 * 1024 * 1024 },
@@ -291,7 +291,14 @@ export const SETTINGS = {
     kind: { type: 'choice', of: ['missing', 'always', 'never'] },
     default: 'missing',
     commands: ['runner', 'run'],
-    doc: 'When an image is pulled: where this host does not have it, before every job, or never.',
+    doc: 'When an image is pulled: where this host does not have it, before every job, or never. A workflow may ask for `always` where this is `missing`.',
+  },
+  'image-keep': {
+    kind: int(0, 100_000),
+    default: '20',
+    commands: ['runner', 'run'],
+    value: 'N',
+    doc: 'How many images built from an `image-file` this directory keeps, those that were used last; the others are removed once no job uses them.',
   },
   'service-timeout': {
     kind: duration(1_000, 3_600_000),

@@ -70,6 +70,8 @@ function jobOf(id: string, job: RawCommand): WorkflowJob {
     checkout: wanted || null,
     image: job.image ?? null,
     services: Object.entries(job.services ?? {}).map(serviceOf),
+    imageFile: job['image-file'] ?? null,
+    imagePull: job['image-pull'] ?? null,
     env: job.env ?? {},
     steps: job.steps.map(stepOf),
     artifacts: job.artifacts,

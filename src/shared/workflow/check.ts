@@ -1,12 +1,14 @@
-import { isImageName } from '../image-name.ts';
+import { isImageFile } from '../image-file.ts';
+import { isImageName, mayBeBuiltHere } from '../image-name.ts';
 import { serviceFaults } from '../service-faults.ts';
+
 import { formatBytes } from '../units.ts';
 import { runsOfJob } from './expand.ts';
 import { expressionCount, expressionFaults } from './expressions.ts';
 import { WORKFLOW_LIMITS as LIMITS } from './limits.ts';
 import type { Finding } from './messages.ts';
 import { needsFindings } from './needs.ts';
-import type { Workflow, WorkflowJob } from './types.ts';
+import type { ExpandedRun, Workflow, WorkflowJob } from './types.ts';
 import type { Plain, YamlPath } from './yaml-source.ts';
 
 /** What no single key shows: needs, expressions, and how much the file makes of itself. */
@@ -110,10 +112,7 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
         findings.push({ path: [...path, ...at], what: 'key', message });
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
-      const { image } = run.spec;
-      if (image !== null && !isImageName(image)) {
-        add(['image'], `\`image\` is \`${image}\`, which is no image's name, ${because}`);
-      }
+      for (const [key, message] of imageFaults(run.spec)) add([key], `${message} ${because}`);
       for (const { name, why } of serviceFaults(run.spec)) {
         add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
       }
@@ -127,4 +126,23 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
     }
   }
   return findings;
+}
+
+function imageFaults({ image, imageFile, source }: ExpandedRun['spec']): [string, string][] {
+  const faults: [string, string][] = [];
+  if (image !== null && imageFile !== null) {
+    faults.push(['image-file', 'there is `image` beside `image-file`; expected one of them']);
+  }
+  if (image !== null && !isImageName(image)) {
+    faults.push(['image', `\`image\` is \`${image}\`, which is no image's name,`]);
+  } else if (image !== null && mayBeBuiltHere(image)) {
+    faults.push(['image', `\`image\` is \`${image}\`, an image's id; expected its name, with a tag,`]);
+  }
+  if (imageFile !== null && !isImageFile(imageFile)) {
+    faults.push(['image-file', `\`image-file\` is \`${imageFile}\`, which is no file within the checkout,`]);
+  }
+  if (imageFile !== null && source === null) {
+    faults.push(['image-file', '`image-file` is a file of the checkout, and there is `checkout: false`']);
+  }
+  return faults;
 }

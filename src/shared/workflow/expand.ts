@@ -92,6 +92,8 @@ function runOf(
       source: job.checkout && { url, ref, sha, submodules: job.checkout.submodules },
       image: job.image === null ? null : fill(job.image),
       services: job.services.map((service) => serviceOf(service, fill)),
+      imageFile: job.imageFile === null ? null : fill(job.imageFile),
+      imagePull: job.imagePull,
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),

@@ -14,7 +14,7 @@ type Issue = z.core.$ZodIssue;
 
 /** Keys that other CI systems have, and what stands for them here. */
 const KEY_HINTS: Readonly<Record<string, string>> = {
-  'image-file': 'images built from a file are not built yet; expected `image`',
+  dockerfile: 'expected `image-file`',
   container: 'expected `image`',
   service: 'expected `services`',
   ports:

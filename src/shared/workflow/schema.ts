@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { isImageFile } from '../image-file.ts';
 import { isImageName } from '../image-name.ts';
+import { IMAGE_PULL_WISHES } from '../job-spec.ts';
 import { isServiceName, MOST_SERVICES, SERVICE_NAME, SERVICE_NAME_WORDS } from '../service-rules.ts';
 import { parseBytes } from '../units.ts';
 
@@ -157,6 +159,20 @@ const COMMON_KEYS = {
     })
     .optional()
     .describe('Containers beside the job’s own, in a network of their own, each reached by its name.'),
+  'image-file': text
+    .refine((path) => path.includes('${{') || isImageFile(path), {
+      error: 'expected a file within the checkout, such as ci/Dockerfile',
+    })
+    .optional()
+    .describe(
+      'In place of `image`: a Dockerfile of the commit that the image is built from, with its folder as the context.',
+    ),
+  'image-pull': z
+    .enum(IMAGE_PULL_WISHES, { error: 'expected missing or always' })
+    .optional()
+    .describe(
+      'Whether the image, or what an `image-file` begins from, is pulled where the host does not have it, or always.',
+    ),
   name: text.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
   labels: listOf(text.min(1).max(100), 'Only a runner that has all of these takes the job.').default([]),
   cpus: amount(0.1, 4096, 'How many of the host’s cores the job takes.').default(1),

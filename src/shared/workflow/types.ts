@@ -57,9 +57,11 @@ export interface WorkflowJob {
   readonly timeoutMs: number;
   /** Null where the job wants no source. */
   readonly checkout: { readonly submodules: boolean } | null;
-  /** Null where the job runs on the host. */
+  /** Null, as is `imageFile`, where the job runs on the host. */
   readonly image: string | null;
   readonly services: readonly ServiceSpec[];
+  readonly imageFile: string | null;
+  readonly imagePull: JobSpec['imagePull'];
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly WorkflowStep[];
   readonly artifacts: readonly { readonly name: string; readonly paths: readonly string[] }[];

@@ -8,7 +8,7 @@ import {
 } from '../../shared/engine/containers.ts';
 import { Engine } from '../../shared/engine/engine.ts';
 import { INSIDE, type JobContainer, type Mount } from '../../shared/engine/job-container.ts';
-import type { EngineFailure, EngineReply } from '../../shared/engine/types.ts';
+import type { EngineReply } from '../../shared/engine/types.ts';
 import {
   type ContainerCgroup,
   containerCgroup,
@@ -24,7 +24,7 @@ import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import { withImage } from './image.ts';
+import { imageSource, withImage } from './image.ts';
 import {
   HAND_BACK,
   HAND_OVER,
@@ -76,7 +76,6 @@ export class RunContainer {
     const spec = {
       name: job.name,
       labels: job.labels,
-      image: job.image,
       limits: job.settings.limits,
       user: job.settings.user,
       mounts: mountsOf(task.paths),
@@ -84,16 +83,16 @@ export class RunContainer {
       aliases: network === null ? [] : [JOB_ALIAS],
       command: MAIN_PROCESS,
     };
-    const { pull } = job.settings;
-    const started = await withImage(engine, job.image, pull, main, log, () =>
-      startContainer(engine, spec, { marker: task.marker }),
+    const source = imageSource({ task, job, engine, main, log }, job.image);
+    const started = await withImage(source, (image) =>
+      startContainer(engine, { ...spec, image }, { marker: task.marker }),
     );
     if (started.ok) {
       const container = new RunContainer(task, job, engine, started.value);
       await container.#handOver();
       return { ok: true, container };
     }
-    return { ok: false, failure: startFailure(job.image, started.failure) };
+    return { ok: false, failure: started.failure };
   }
 
   /** What runs in it beside its main process; null where this host does not show it. */
@@ -193,10 +192,4 @@ function mountsOf(paths: JobPaths): Mount[] {
       ? []
       : [{ host: path.join(paths.git, 'objects'), inside: path.join(paths.git, 'objects'), readOnly: true }]),
   ];
-}
-
-function startFailure(image: string, { reason, why }: EngineFailure): PartFailure {
-  if (reason === 'no-image') return { reason: 'engine', why: `image ${image} is not on this host` };
-  const full = /no space left/i.test(why);
-  return { reason: full ? 'disk-full' : 'engine', why: `container of image ${image}: ${why}` };
 }

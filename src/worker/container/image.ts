@@ -1,33 +1,38 @@
-import type { Engine } from '../../shared/engine/engine.ts';
-import type { ImagePull } from '../../shared/engine/job-container.ts';
-import type { EngineReply } from '../../shared/engine/types.ts';
-import type { RunLog } from '../log/run-log.ts';
-import type { MainThread } from '../port.ts';
+import type { JobImage } from '../../shared/engine/job-container.ts';
+import type { EngineFailure, EngineReply } from '../../shared/engine/types.ts';
+import type { PartFailure } from '../part-failure.ts';
+import { BuiltImage } from './build.ts';
+import type { ImageParts, ImageSource } from './image-source.ts';
+import { PulledImage } from './pull.ts';
 
-const PULL_MS = 3_600_000;
+/** An image by its name, of a job or a service, or the one built from the job's file. */
+export function imageSource(parts: ImageParts, image: JobImage): ImageSource {
+  return 'name' in image ? new PulledImage(parts, image.name) : new BuiltImage(parts, image.file);
+}
 
-/**
- * Runs `make`, which needs the image on this host. Where it is not there it is pulled first, and `make`
- * tried again; with `always` it is pulled in any case. Ended early where the run is stopped.
- */
+/** Runs `make` with an image that is on this host, provided first where that is needed. */
 export async function withImage<T>(
-  engine: Engine,
-  image: string,
-  pull: ImagePull,
-  main: MainThread,
-  log: RunLog,
-  make: () => Promise<EngineReply<T>>,
-): Promise<EngineReply<T>> {
-  if (pull !== 'always') {
-    const made = await make();
-    if (made.ok || made.failure.reason !== 'no-image' || pull === 'never') return made;
+  source: ImageSource,
+  make: (image: string) => Promise<EngineReply<T>>,
+): Promise<{ ok: true; value: T } | { ok: false; failure: PartFailure }> {
+  let absent: string | null = null;
+  const found = await source.find();
+  if (found) {
+    if (!found.ok) return found;
+    const made = await make(found.image);
+    if (made.ok) return made;
+    if (made.failure.reason !== 'no-image') return { ok: false, failure: notMade(source, made.failure) };
+    absent = found.image;
   }
-  log.say(0, `pulling image ${image}`);
-  const pulled = await engine.call(['pull', '--quiet', image], {
-    timeoutMs: PULL_MS,
-    signal: main.stopping,
-    onSpawn: (pgid) => main.tell({ type: 'process', pgid, what: 'pull' }),
-    onGone: (pgid) => main.tell({ type: 'process-gone', pgid }),
-  });
-  return pulled.ok ? await make() : pulled;
+  const provided = await source.provide(absent);
+  if (!provided)
+    return { ok: false, failure: { reason: 'image', why: `${source.words} is not on this host` } };
+  if (!provided.ok) return provided;
+  const made = await make(provided.image);
+  return made.ok ? made : { ok: false, failure: notMade(source, made.failure) };
+}
+
+function notMade(source: ImageSource, { why }: EngineFailure): PartFailure {
+  const full = /no space left/i.test(why);
+  return { reason: full ? 'disk-full' : 'engine', why: `container of ${source.words}: ${why}` };
 }

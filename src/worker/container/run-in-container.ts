@@ -1,4 +1,4 @@
-import type { JobContainer } from '../../shared/engine/job-container.ts';
+import { imageWords, type JobContainer } from '../../shared/engine/job-container.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartsDone } from '../part-failure.ts';
@@ -16,7 +16,7 @@ export async function runInContainer(
   log: RunLog,
 ): Promise<PartsDone> {
   const services = task.spec.services.length > 0 ? new Services(task, job, main, log) : null;
-  log.say(0, `container of image ${job.image}`);
+  log.say(0, `container of ${imageWords(job.image)}`);
   let container: RunContainer | null = null;
   try {
     const unconnected = (await services?.makeNetwork()) ?? null;

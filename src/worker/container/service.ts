@@ -3,7 +3,7 @@ import { startContainer } from '../../shared/engine/containers.ts';
 import type { Engine } from '../../shared/engine/engine.ts';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
 import { type ServiceFacts, serviceFacts } from '../../shared/engine/service-facts.ts';
-import type { EngineFailure, EngineObject, EngineReply } from '../../shared/engine/types.ts';
+import type { EngineObject } from '../../shared/engine/types.ts';
 import { wholeLine } from '../../shared/errors.ts';
 import type { ServiceSpec } from '../../shared/job-spec.ts';
 import { containerCgroup } from '../../shared/platform/container-cgroup.ts';
@@ -14,7 +14,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import { withImage } from './image.ts';
+import { imageSource, withImage } from './image.ts';
 import { lastLines } from './service-log.ts';
 
 /** One service of a run: its container from when it is made until it is removed. */
@@ -58,7 +58,7 @@ export class Service {
 
   /** Makes and starts it; the owner record names it already. */
   async start(task: WorkerTask, main: MainThread, network: string): Promise<PartFailure | null> {
-    const { name, image, env, command } = this.spec;
+    const { name, env, command } = this.spec;
     const { labels, settings } = this.#job;
     // Neither the client's command line nor its environment: see `EngineFacts`.
     const lines = Object.entries(env).map(([variable, value]) => `${variable}=${value}\n`);
@@ -72,7 +72,6 @@ export class Service {
     const spec = {
       name: this.container,
       labels,
-      image,
       limits: settings.limits,
       user: null,
       mounts: [],
@@ -82,17 +81,14 @@ export class Service {
       envFile: file.path,
       ...(command === null ? {} : { arguments: command }),
     };
-    let started: EngineReply<string>;
-    try {
-      started = await withImage(this.engine, image, settings.pull, main, this.#log, () =>
-        startContainer(this.engine, spec, { marker: task.marker }),
-      );
-    } finally {
-      file.close();
-    }
-    if (!started.ok) return this.#notStarted(started.failure);
+    const parts = { task, job: this.#job, engine: this.engine, main, log: this.#log };
+    const source = imageSource(parts, { name: this.spec.image });
+    const started = await withImage(source, (image) =>
+      startContainer(this.engine, { ...spec, image }, { marker: task.marker }),
+    ).finally(() => file.close());
+    if (!started.ok) return { ...started.failure, why: `service ${name}: ${started.failure.why}` };
     const facts = await serviceFacts(this.engine, this.container);
-    if (!facts.ok) return this.#notStarted(facts.failure);
+    if (!facts.ok) return { reason: 'engine', why: `service ${name}: ${facts.failure.why}` };
     if (!facts.value) return { reason: 'service', why: `service ${name} was removed` };
     this.#facts = facts.value;
     const { pid, id } = facts.value;
@@ -133,16 +129,5 @@ export class Service {
     if (!oomKilled) return `exit code ${exitCode}`;
     const { memoryBytes } = this.#job.settings.limits;
     return `out of memory: ${memoryBytes === null ? 'the host has no more' : `the limit is ${formatBytes(memoryBytes)}`}`;
-  }
-
-  #notStarted({ reason, why }: EngineFailure): PartFailure {
-    const { name, image } = this.spec;
-    if (reason === 'no-image')
-      return { reason: 'engine', why: `service ${name}: image ${image} is not on this host` };
-    const full = /no space left/i.test(why);
-    return {
-      reason: full ? 'disk-full' : 'engine',
-      why: `service ${name}, container of image ${image}: ${why}`,
-    };
   }
 }

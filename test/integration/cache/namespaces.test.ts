@@ -52,6 +52,10 @@ describe('trimming', () => {
     expect(trimmed?.cache).toMatchObject({ removed: [], busy: [held.name] });
     expect(trimmed?.cache.overshootBytes).toBeGreaterThan(90_000);
     expect(existsSync(path.join(held.path, 'file'))).toBe(true);
+    const again = one.trimmer();
+    one.warnings.length = 0;
+    for (let turn = 0; turn < 3; turn += 1) await again.trim();
+    expect(one.warnings).toEqual(['over its limit until what is in use finishes']); // not at each turn
     held.release({ remove: false });
     expect((await one.trimmer().trim())?.cache.removed).toEqual([held.name]);
     expect(one.cached()).toEqual([]);

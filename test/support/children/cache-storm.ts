@@ -48,6 +48,8 @@ const trash = new Trash(dir.layout.trash, files, (line) => say('warning', { line
 const owners = new OwnersOf(dir.layout.jobs);
 const namespaces = new Namespaces(dir, trash, owners);
 const quiet = () => {};
+/** Others may be stopped for long: what is never granted shows as too few grants, and at the end. */
+const NEVER = new AbortController().signal;
 const trimmer = new Trimmer({
   dir,
   namespaces,
@@ -69,7 +71,7 @@ function block(ms: number): void {
 
 async function useNamespace(turn: number): Promise<void> {
   const key = { repository: `team/r${random.below(10)}`, trust: 'trusted', image: 'host' } as const;
-  const held = await namespaces.hold(key, AbortSignal.timeout(30_000));
+  const held = await namespaces.hold(key, NEVER);
   const { ino } = statSync(held.path);
   const file = path.join(held.path, `${job.label}-${turn}`);
   writeFileSync(file, 'x');
@@ -84,7 +86,7 @@ async function useNamespace(turn: number): Promise<void> {
 /** The name in the file is that of whoever has it alone; who finds another's name there says so. */
 async function useAlone(turn: number): Promise<void> {
   const name = `fetch-${random.below(2)}`;
-  const guard = await dir.guards.exclusive(name, { signal: AbortSignal.timeout(30_000) });
+  const guard = await dir.guards.exclusive(name);
   const file = path.join(job.root, `alone-${name}`);
   const me = `${job.label} ${turn}`;
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';

@@ -1,36 +1,29 @@
-// Takes and lets go guards in a thread while the main thread spawns without pause: after a release the
+// Takes and lets go a guard in a thread, without pause, while the main thread spawns: after a release the
 // guard must be free at once, whatever copies of descriptors a child had for a moment. Says how many
-// times it was not. Arguments: the folder of the locks, the time in ms.
+// times it was not. Arguments: the folder of the locks, how many children.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Guards } from '../../../src/shared/lock/guard.ts';
 
 if (isMainThread) {
-  const [, , dir = '', ms = '1000'] = process.argv;
-  const thread = new Worker(new URL(import.meta.url), { workerData: { dir, ms: Number(ms) } });
-  const state = { going: true };
-  const result = once(thread, 'message').then(([message]) => {
-    state.going = false;
-    return message as { tries: number; refused: number };
-  });
-  let spawned = 0;
-  const storm = async (): Promise<void> => {
-    for (; state.going; spawned += 1) {
-      await once(spawn('true', { stdio: 'ignore' }), 'exit');
-      await delay(1); // without it, a loop that only spawns never gets to the thread's message
-    }
-  };
-  await Promise.all([storm(), storm(), storm()]);
-  process.stdout.write(`${JSON.stringify({ ...(await result), spawned })}\n`);
+  const [, , dir = '', children = ''] = process.argv;
+  const going = new Int32Array(new SharedArrayBuffer(4));
+  const thread = new Worker(new URL(import.meta.url), { workerData: { dir, going } });
+  await once(thread, 'message');
+  for (let spawned = 0; spawned < Number(children); spawned += 1) {
+    await once(spawn('true', { stdio: 'ignore' }), 'exit');
+  }
+  Atomics.store(going, 0, 1);
+  const [result] = (await once(thread, 'message')) as [object];
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 } else {
-  const { dir, ms } = workerData as { dir: string; ms: number };
+  const { dir, going } = workerData as { dir: string; going: Int32Array };
   const guards = new Guards(dir);
-  const end = performance.now() + ms;
+  parentPort?.postMessage('begun');
   let tries = 0;
   let refused = 0;
-  while (performance.now() < end) {
+  while (Atomics.load(going, 0) === 0) {
     guards.try('n', 'exclusive')?.release();
     const again = guards.try('n', 'exclusive');
     if (!again) refused += 1;

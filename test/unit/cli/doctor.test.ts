@@ -7,6 +7,7 @@ import {
   judgeSpace,
   mountOptionsOf,
 } from '../../../src/cli/doctor/directory.ts';
+import { judgeLeftovers, judgeNoEngine } from '../../../src/cli/doctor/engine.ts';
 import {
   judgeCgroup,
   judgeCores,
@@ -162,4 +163,36 @@ it('prints a line a check, each remedy below it, and the counts', () => {
       '',
     ].join('\n'),
   );
+});
+
+describe('the engine', () => {
+  const absentEngine = ['docker', { reason: 'missing', why: 'docker is not on this host' }] as const;
+  const stopped = ['podman', { reason: 'unreachable', why: 'cannot connect' }] as const;
+
+  it('may be absent where nobody has named it', () => {
+    expect(judgeNoEngine('none', []).status).toBe('ok');
+    expect(judgeNoEngine('auto', [[...absentEngine]])).toMatchObject({
+      status: 'warn',
+      found: 'neither docker nor podman is in PATH',
+    });
+    expect(judgeNoEngine('docker', [[...absentEngine]]).status).toBe('missing');
+  });
+
+  it('that does not answer is told of before one that is not there', () => {
+    const check = judgeNoEngine('auto', [[...absentEngine], [...stopped]]);
+    expect(check).toMatchObject({ status: 'warn', found: 'cannot connect' });
+    expect(check.remedy).toContain('podman info');
+  });
+
+  it('has leftovers by their names, of many the first', () => {
+    expect(judgeLeftovers([]).status).toBe('ok');
+    expect(judgeLeftovers(['container a', 'image b'])).toMatchObject({
+      status: 'warn',
+      found: 'container a, image b',
+    });
+    expect(judgeLeftovers(Array.from({ length: 30 }, (_, at) => `image ${at}`)).found).toMatch(
+      /image 19, and 10 more$/,
+    );
+    expect(judgeLeftovers('permission denied')).toMatchObject({ status: 'warn', found: 'permission denied' });
+  });
 });

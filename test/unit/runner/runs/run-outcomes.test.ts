@@ -42,7 +42,7 @@ describe('services', () => {
     expect(notAllowed(specOf(services()), 'always', true)).toMatchObject({
       result: 'refused',
       reason: 'not-allowed',
-      detail: expect.stringMatching(/^a job with `services` needs an `image`/),
+      detail: expect.stringMatching(/^a job with `services` needs an `image` or `image-file`/),
     });
     expect(notAllowed(specOf({ image: 'x', ...services({ A: '  b "c" #' }) }), 'always', true)).toBeNull();
   });
@@ -58,14 +58,38 @@ describe('services', () => {
     expect(refused?.detail).toContain(name);
   });
 
-  it('may not take the name of the job or of another, nor a flag for an image', () => {
+  it('may not take the name of the job or of another, nor a flag or an image of another repository', () => {
     const two = { services: [...services().services, ...services().services] };
     const flag = { services: [{ name: 'db', image: '--privileged' }] };
-    for (const change of [services({}, 'job'), two, flag]) {
+    const id = { services: [{ name: 'db', image: '0123456789ab' }] };
+    const built = { services: [{ name: 'db', image: 'localhost/vole-built/o-r:1' }] };
+    for (const change of [services({}, 'job'), two, flag, id, built]) {
       expect(notAllowed(specOf({ image: 'x', ...change }), 'always', true)).toMatchObject({
         result: 'refused',
       });
     }
+  });
+});
+
+describe('what may run in a container', () => {
+  const why = (change: object, engine = true): string | undefined =>
+    notAllowed(specOf(change), 'never', engine)?.detail;
+
+  it('is an image by its name, and one that is built from a file', () => {
+    expect(notAllowed(specOf({ image: 'debian:12' }), 'never', true)).toBeNull();
+    expect(notAllowed(specOf({ imageFile: 'ci/Dockerfile' }), 'never', true)).toBeNull();
+  });
+
+  it('is nothing where there is no engine', () => {
+    expect(why({ image: 'debian:12' }, false)).toMatch(/^image debian:12: .* no container engine/);
+    expect(why({ imageFile: 'D' }, false)).toMatch(/^image-file D: .* no container engine/);
+  });
+
+  it('is nothing that may be a flag, an image of another repository, or a file of the host', () => {
+    expect(why({ image: '--privileged' })).toMatch(/is no image's name/);
+    expect(why({ image: '0123456789ab' })).toMatch(/may be another repository's/);
+    expect(why({ imageFile: '../../etc/passwd' })).toMatch(/is no file within the checkout/);
+    expect(why({ image: 'a:1', imageFile: 'D' })).toMatch(/is no file within the checkout/);
   });
 });
 

@@ -89,10 +89,10 @@ describe('a container’s command line', () => {
     ]);
   });
 
-  it('of an image that runs what it says leaves its program and its log alone', () => {
+  it('of an image that runs what it says leaves its program alone, and bounds its log', () => {
     const args = runArguments({ ...spec, command: null }, 'docker');
     expect(args.at(-1)).toBe('debian:12');
     expect(args).not.toContain('--entrypoint');
-    expect(args).not.toContain('--log-driver');
+    expect(args.join(' ')).toContain('--log-driver json-file --log-opt max-size=');
   });
 });
