@@ -9,7 +9,7 @@ export default defineConfig({
     pool: 'forks',
     reporters: ['default', './test/support/skipped-reporter.ts'],
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
       {
         test: {
           name: 'integration',

@@ -1,7 +1,7 @@
 // A burst of 10,000 deliveries over 8 connections to a server process, with its control work on a stand-in
 // of a forge beside: the time until each 2xx, and whether none was lost and each issue's order kept.
 // `node bench/run.mjs hooks [--json]` runs it, on the program as `npm run build` made it.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,6 +24,7 @@ const ISSUES = 64;
 /** Every so manieth delivery is a push. */
 const PUSH_EVERY = 50;
 const TARGET_MS = 250;
+const WORKFLOW = 'jobs: {a: {steps: [{run: "true"}]}}\ncommands: {fix: {steps: [{run: "true"}]}}\n';
 
 interface Sent {
   readonly repository: string;
@@ -51,8 +52,9 @@ async function register(forge: FakeForge, dataDir: string): Promise<Registered[]
   for (let at = 0; at < REPOSITORIES; at += 1) {
     const name = `team/app${at}`;
     const source = new GitRepository(path.join(root, 'git', name));
-    const sha = source.commit({ '.vole.yml': 'jobs: {a: {steps: [{run: "true"}]}}\n' });
+    const sha = source.commit({ '.vole.yml': WORKFLOW });
     const project = forge.project(name);
+    forge.user(project, 'alice', 'write');
     for (let issue = 1; issue <= ISSUES; issue += 1) project.issue(issue);
     await data.store.repositories.add({ name, cloneUrl: source.dir, maxJobs: null });
     const secret = await settings.set({
@@ -143,6 +145,12 @@ async function judge(dataDir: string): Promise<{ events: number; commands: numbe
   }
 }
 
+/** Seconds that the server's event loop had a core, and that it was ready and waited for one. */
+function coreSeconds(pid: number): { had: number; waited: number } {
+  const [had = '0', waited = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+  return { had: Number(had) / 1e9, waited: Number(waited) / 1e9 };
+}
+
 function quantile(sorted: readonly number[], share: number): number {
   return Number((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1));
 }
@@ -154,9 +162,12 @@ try {
   const lanes = deliveries(repositories);
   const server = await startServerProcess({ dataDir });
   cleanup.defer(() => server.remove());
+  const [loadBefore = 0] = os.loadavg();
+  const before = coreSeconds(server.pid);
   const began = performance.now();
   const times = (await burst(server, lanes)).sort((a, b) => a - b);
   const seconds = (performance.now() - began) / 1_000;
+  const after = coreSeconds(server.pid);
   await until(
     'every event is worked on',
     async () => {
@@ -181,6 +192,11 @@ try {
     allWorkedOnAfterSeconds: Number(settledSeconds.toFixed(1)),
     lost: DELIVERIES - kept.events + (DELIVERIES - pushes - kept.commands),
     outOfOrder: kept.outOfOrder,
+    cores: os.availableParallelism(),
+    loadAverageBefore: Number(loadBefore.toFixed(1)),
+    burstSeconds: Number(seconds.toFixed(1)),
+    serverHadACoreSeconds: Number((after.had - before.had).toFixed(1)),
+    serverWaitedForACoreSeconds: Number((after.waited - before.waited).toFixed(1)),
   };
   const good = result.p99Ms < TARGET_MS && result.lost === 0 && result.outOfOrder === 0;
   const width = Math.max(...Object.keys(result).map((name) => name.length));

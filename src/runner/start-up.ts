@@ -123,7 +123,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const own = path.join(dir.layout.fifos, options.hello.process);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const pool = new WorkerPool(options.workerFile, options.jobs);
-  const afterwards = new Afterwards();
+  const afterwards = new Afterwards(options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
   ticker.start();
   return {

@@ -1,4 +1,4 @@
-import { isImageName } from './image-name.ts';
+import { isImageName, mayBeBuiltHere } from './image-name.ts';
 import type { JobSpec, ServiceSpec } from './job-spec.ts';
 import { isServiceName } from './service-rules.ts';
 
@@ -17,7 +17,7 @@ export function serviceFaults(spec: Pick<JobSpec, 'image' | 'imageFile' | 'servi
   if (services.length === 0) return [];
   if (image === null && imageFile === null) {
     const why =
-      'a job with `services` needs an `image`: they are reached by their names from its container, not from the host';
+      'a job with `services` needs an `image` or `image-file`: they are reached by their names from its container, not from the host';
     return [{ name: null, why }];
   }
   const names = new Set<string>();
@@ -31,6 +31,7 @@ export function serviceFaults(spec: Pick<JobSpec, 'image' | 'imageFile' | 'servi
 function faultOf({ name, image, env }: ServiceSpec, before: ReadonlySet<string>): string | null {
   if (!isServiceName(name) || before.has(name)) return 'its name is taken or is no host name';
   if (!isImageName(image)) return `${JSON.stringify(image.slice(0, 100))} is no image's name`;
+  if (mayBeBuiltHere(image)) return `image ${image} may be another repository's: expected a name with a tag`;
   for (const [variable, value] of Object.entries(env)) {
     const fault = valueFault(value);
     if (fault !== null) return `${fault} in \`env\`: ${variable}`;

@@ -71,10 +71,8 @@ export type FromWorker =
   /** Asks for the descriptors of one step's output FIFOs. */
   | { type: 'streams'; id: number }
   | { type: 'process'; pgid: number; what: string }
-  /** Is about to make it; answered by `noted` when the owner record names it, or by `not-noted`. */
+  /** Is about to make it, and leaves it to the main thread to remove; answered by `noted` when the owner record names it, or by `not-noted`. */
   | { type: 'engine-object'; id: number; object: EngineObject }
-  /** Has removed it. */
-  | { type: 'engine-object-gone'; object: EngineObject }
   /** `drained`, of a step: its output was read to the end, so nobody has it open any more. */
   | { type: 'process-gone'; pgid: number; drained?: boolean }
   /** Before the first process of the run is moved into its cgroup. */

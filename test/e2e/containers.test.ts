@@ -171,7 +171,9 @@ it('steps run as the user that --container-user says, and can write where they a
   }
 });
 
-describe.skipIf(!OwnEngine.possible())('an engine that is ended in mid-job', () => {
+describe('an engine that is ended in mid-job', () => {
+  OwnEngine.need();
+
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'by %s fails the job and nothing else, and what it left is removed when it is back',
     async (signal) => {

@@ -71,7 +71,7 @@ describe('a delivery of a forge', () => {
   });
 
   it('of a comment is executed too, and is told what was said byte for byte', async () => {
-    const message = `don't "$(touch x)" \\ \`y\`\n\tünïcode ${'${{ matrix.x }}'}`;
+    const message = `don't "$(touch x)" \\ \`y\`\n\tünïcode $\{{ matrix.x }}`;
     await deliver('issue_comment', commentPayload({ comment: 1, body: `/agent plan ${message}` }));
     const { id } = await latest(1);
     expect(await rig.ended(id)).toMatchObject({ state: 'passed', kind: 'command' });

@@ -4,7 +4,7 @@ import { imageFiles } from '../../src/shared/engine/image-record.ts';
 import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
-import { directoryId, ImageEvents, removeBuiltImages, stepContainer } from '../support/image-rig.ts';
+import { directoryId, ImageEvents, removeLeft, stepContainer } from '../support/image-rig.ts';
 import { until } from '../support/until.ts';
 
 const engine = useEngine();
@@ -19,7 +19,7 @@ afterEach(async () => {
   const id = directory();
   await rig.close();
   await events.close();
-  await removeBuiltImages(engine(), id);
+  await removeLeft(engine(), id);
 });
 
 /** Id of the runners' directory. */

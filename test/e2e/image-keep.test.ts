@@ -6,7 +6,7 @@ import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import { processesWithEnvPrefix } from '../../src/shared/platform/processes.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
-import { directoryId, removeBuiltImages, stepContainer } from '../support/image-rig.ts';
+import { directoryId, removeLeft, stepContainer } from '../support/image-rig.ts';
 import { until } from '../support/until.ts';
 import { vole } from '../support/vole-process.ts';
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(async () => {
   const id = directoryId(dir());
   await rig.close();
-  await removeBuiltImages(engine(), id);
+  await removeLeft(engine(), id);
 });
 
 function dir(): string {
@@ -32,6 +32,11 @@ function fileOf(name: string): Record<string, string> {
 
 function jobOf(name: string, step = 'cat /built'): Job {
   return { 'image-file': `${name}/Dockerfile`, checkout: true, steps: [step] };
+}
+
+/** Not begun again when its runner is lost. */
+function once(job: Job): Job {
+  return { ...job, 'retry-lost': false };
 }
 
 /** Ids of the images that were built for the directory. */
@@ -71,7 +76,7 @@ test('of the images that were built, the last --image-keep stay, and one that is
   await rig.api('POST', `/api/runs/${long}/cancel`);
   await rig.ended(long);
   await until('one image', async () => (await images()).length === 1);
-  expect(imageFiles(path.join(dir(), 'images'))).toHaveLength(1);
+  await until('one record', () => imageFiles(path.join(dir(), 'images')).length === 1);
   await passes('c');
   expect(await images()).toHaveLength(1);
   await passes('a2'); // and what has gone is built again
@@ -83,7 +88,12 @@ test('after a SIGKILL in a build the next start ends it, and removes an image th
   const files = { ...fileOf('a'), ...fileOf('b'), ...held };
   await rig.repository(
     'team/app',
-    { a: jobOf('a'), b: jobOf('b'), long: jobOf('b', 'echo up; sleep 600'), h: jobOf('h', 'true') },
+    {
+      a: jobOf('a'),
+      b: jobOf('b'),
+      long: once(jobOf('b', 'echo up; sleep 600')),
+      h: once(jobOf('h', 'true')),
+    },
     { files },
   );
   const runner = rig.runner(['--jobs', '2']);
@@ -99,7 +109,7 @@ test('after a SIGKILL in a build the next start ends it, and removes an image th
   const { stdout } = await vole(['doctor', '--dir', dir()]);
   expect(stdout).toMatch(new RegExp(`warn +leftovers +container vole-${long}-1\\S+, image ${lost}\\n`));
 
-  const next = rig.runner(['--jobs', '1', '--labels', 'none']);
+  const next = rig.runner();
   await next.says(/ready/);
   const marker = `${directoryId(dir())}/`;
   expect(processesWithEnvPrefix('VOLE_JOB_MARKER', marker)).toEqual([]);

@@ -5,6 +5,7 @@ import { openDir } from '../../src/runner/dir/open-dir.ts';
 import { objectsWith } from '../../src/shared/engine/objects.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
+import { directoryId, removeBuiltImages } from '../support/image-rig.ts';
 import { OwnEngine } from '../support/own-engine.ts';
 import { answering, sh } from '../support/service-rig.ts';
 import { until } from '../support/until.ts';
@@ -45,15 +46,27 @@ it('vole run gives a job its services, which are gone with it', async () => {
   expect(await objects()).toEqual([]);
 });
 
+it('a job of an image that is built from a file has them too', async () => {
+  const { image, ...job } = withDb([ask]);
+  const built = { ...job, checkout: true, 'image-file': 'ci/Dockerfile', steps: ['cat /built', ask] };
+  const files = { 'ci/Dockerfile': `FROM ${String(image)}\nRUN ["/bin/sh", "-c", "echo built >/built"]\n` };
+  await rig.repository('o/r', { a: built }, { files });
+  const [id = 0] = await rig.submit('o/r');
+  rig.cleanup.defer(() => removeBuiltImages(engine(), directoryId(dir())));
+  await rig.runner().says(/ready/);
+  expect(await rig.ended(id)).toMatchObject({ state: 'passed' });
+  expect(await rig.output(id)).toMatch(/^built\nfrom the db$/m);
+});
+
 it('a job on the host with services is refused by name, and by vole lint before', async () => {
   const { image: _image, ...job } = withDb(['true']);
   const repository = await rig.repository('o/r', { a: job });
   const linted = await vole(['lint', path.join(repository, '.vole.yml')]);
   expect(linted.code).not.toBe(0);
   expect(linted.stdout + linted.stderr).toMatch(
-    /\.vole\.yml:\d+:\d+: a job with `services` needs an `image`/,
+    /\.vole\.yml:\d+:\d+: a job with `services` needs an `image` or `image-file`/,
   );
-  await expect(rig.submit('o/r')).rejects.toThrow(/a job with `services` needs an `image`/);
+  await expect(rig.submit('o/r')).rejects.toThrow(/a job with `services` needs an `image` or `image-file`/);
 });
 
 it('whose runner was killed, they and their network are removed by the next start', async () => {
@@ -92,7 +105,9 @@ it('where the processes of the engine are not to be seen, the engine is asked', 
   });
 });
 
-describe.skipIf(!OwnEngine.possible())('an engine with room for two networks', () => {
+describe('an engine with room for two networks', () => {
+  OwnEngine.need();
+
   it('is enough for many jobs one after another, and for four at once', async () => {
     // Each with six addresses.
     const pool = ['--default-address-pool', 'base=10.213.77.0/28,size=29'];

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { CLIENT_MARKER_ENV } from '../../src/shared/engine/engine.ts';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { ContainerRig } from '../support/container-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
@@ -159,6 +161,9 @@ test('a thread that ends at any moment leaves no container', async () => {
     await delay(ms);
     await run.terminate();
     expect((await run.ended).end.type).toBe('died');
+    // What a client still makes would only be there later.
+    const marker = `rig-${path.basename(rig.rig.dir)}/${run.spec.run}`;
+    await until('its clients to end', () => processesWithEnv(CLIENT_MARKER_ENV, marker).length === 0);
     expect(await rig.left(), `${ms} ms after its announcement`).toEqual([]);
   }
 });
@@ -180,7 +185,7 @@ test('no secret is on a command line, nor in what the engine tells of a containe
   expect(said).not.toContain('staple');
   const inspected = await engine().call('inspect', run.container);
   expect(inspected).not.toContain(secret);
-  const clients = processesWithEnv('VOLE_JOB_MARKER', `rig-${rig.rig.dir.split('/').at(-1)}/${run.spec.run}`);
+  const clients = processesWithEnv('VOLE_JOB_MARKER', `rig-${path.basename(rig.rig.dir)}/${run.spec.run}`);
   expect(clients.length).toBeGreaterThan(0);
   const { outcome } = await run.ended;
   expect(outcome.result).toBe('passed');

@@ -26,7 +26,9 @@ beforeEach(() => {
 const FILE = 'ci/Dockerfile';
 
 function commit(lines: readonly string[], files: Record<string, string> = {}): { url: string; sha: string } {
-  const text = [`FROM ${engine().image}`, `RUN echo ${unlike} > /unlike`, ...lines].join('\n');
+  // The label is for what a build leaves that is stopped.
+  const begin = [`FROM ${engine().image}`, `LABEL ${rig.label}`, `RUN echo ${unlike} > /unlike`];
+  const text = [...begin, ...lines].join('\n');
   return { url: repository.url, sha: repository.commit({ [FILE]: `${text}\n`, ...files }) };
 }
 

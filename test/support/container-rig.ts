@@ -5,7 +5,7 @@ import type { ContainerSettings, JobContainer } from '../../src/shared/engine/jo
 import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import type { WorkerTask } from '../../src/shared/worker-messages.ts';
 import type { TestEngine } from './engine-rig.ts';
-import { removeBuiltImages } from './image-rig.ts';
+import { removeBuiltImages, removeImages } from './image-rig.ts';
 import { type RigEnd, type RigRun, type RigSpec, WorkerRig } from './worker-rig.ts';
 
 export interface ContainerOptions extends Partial<Omit<ContainerSettings, 'limits'>> {
@@ -69,6 +69,7 @@ export class ContainerRig {
       const left = await this.left();
       if (left.length > 0) await this.#engine().call('rm', '--force', ...left);
       await removeBuiltImages(this.#engine(), this.directory);
+      await removeImages(this.#engine(), this.label);
     } catch (error) {
       if (!String(error).includes('no engine')) throw error;
     } finally {

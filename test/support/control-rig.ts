@@ -27,7 +27,6 @@ export class ControlRig {
   readonly project: Project;
   readonly tokenFile: string;
   readonly faults: unknown[] = [];
-  readonly dead: string[] = [];
   /** Moved by the tests: nothing waits in real time. */
   readonly clock = new TestClock();
   readonly #dir: string;
@@ -90,7 +89,7 @@ export class ControlRig {
       clock: this.clock,
       random: () => 0.5,
       onFault: (error) => this.faults.push(error),
-      onDead: (task, why) => this.dead.push(`${task.kind}: ${why}`),
+      onDead: () => {},
     });
     await this.#worker.start();
   }
@@ -174,6 +173,12 @@ export class ControlRig {
     await this.quiet();
     this.pass(200);
     await this.quiet();
+  }
+
+  /** What was given up, and why. */
+  async dead(): Promise<string[]> {
+    const tasks = await this.store.tasks.list({ states: ['dead'], limit: 1000 });
+    return tasks.map(({ kind, error }) => `${kind}: ${error}`);
   }
 
   async runIs(run: number, state: RunState): Promise<void> {

@@ -51,7 +51,8 @@ export function useEngine(): () => TestEngine {
   };
 }
 
-async function findEngine(): Promise<Found> {
+/** The engine that the tests use, or why there is none. */
+export async function findEngine(): Promise<Found> {
   const whys: string[] = [];
   const env = engineEnv({ env: process.env });
   for (const name of ENGINES) {
@@ -69,7 +70,7 @@ async function findEngine(): Promise<Found> {
   return { ok: false, why: whys.join('; ') };
 }
 
-export async function testEngine(facts: EngineFacts): Promise<TestEngine> {
+async function testEngine(facts: EngineFacts): Promise<TestEngine> {
   const engine = new Engine(facts);
   const call = async (...args: string[]): Promise<string> => {
     const done = await engine.call(args, { timeoutMs: 120_000 });

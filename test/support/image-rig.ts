@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
+import { processesWithEnvPrefix, signalProcess } from '../../src/shared/platform/processes.ts';
 import type { TestEngine } from './engine-rig.ts';
 import { until } from './until.ts';
 
@@ -51,10 +52,29 @@ export async function stepContainer(engine: TestEngine, text: string): Promise<s
   });
 }
 
+/**
+ * What runners of the directory left that were killed: builds that go on, containers, images. To be called
+ * once no runner of it lives.
+ */
+export async function removeLeft(engine: TestEngine, directory: string): Promise<void> {
+  await until('the builds to have ended', () => {
+    const left = processesWithEnvPrefix('VOLE_JOB_MARKER', `${directory}/`);
+    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+    return left.length === 0;
+  });
+  const containers = await engine.containers(`vole.directory=${directory}`);
+  if (containers.length > 0) await engine.call('rm', '--force', ...containers);
+  await removeBuiltImages(engine, directory);
+}
+
 /** What was built for the runner's directory, where there is one. */
 export async function removeBuiltImages(engine: TestEngine, directory: string): Promise<void> {
-  const filter = ['--filter', `label=${IMAGE_LABEL.directory}=${directory}`];
-  const listed = await engine.call('images', '--quiet', '--no-trunc', ...filter);
+  await removeImages(engine, `${IMAGE_LABEL.directory}=${directory}`);
+}
+
+/** All that carry this label. */
+export async function removeImages(engine: TestEngine, label: string): Promise<void> {
+  const listed = await engine.call('images', '--quiet', '--no-trunc', '--filter', `label=${label}`);
   const ids = [...new Set(listed.split('\n').filter(Boolean))];
   if (ids.length > 0) await engine.call('rmi', '--force', ...ids);
 }

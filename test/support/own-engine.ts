@@ -2,10 +2,13 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { beforeEach } from 'vitest';
 import { Engine } from '../../src/shared/engine/engine.ts';
 import type { TestEngine } from './engine-rig.ts';
 import type { Cleanup } from './temp.ts';
 import { until } from './until.ts';
+
+const DAEMON = '/usr/sbin/dockerd';
 
 /** A docker daemon of the test's own beside the host's, to be stopped and started again. */
 export class OwnEngine {
@@ -15,9 +18,14 @@ export class OwnEngine {
   readonly #args: readonly string[];
   #daemon: ChildProcess | null = null;
 
-  /** Whether one can be started here. */
-  static possible(): boolean {
-    return existsSync('/usr/sbin/dockerd') && process.getuid?.() === 0;
+  /** Skips the tests that need one where it cannot be started, or fails them where an engine is required. */
+  static need(): void {
+    beforeEach((context) => {
+      if (existsSync(DAEMON) && process.getuid?.() === 0) return;
+      const why = `no container engine of the test's own: ${DAEMON} is not there, or this is not root`;
+      if (process.env['VOLE_TEST_ENGINE']) throw new Error(why);
+      context.skip(why);
+    });
   }
 
   private constructor(root: string, args: readonly string[]) {
@@ -47,7 +55,7 @@ export class OwnEngine {
     const places = ['--data-root', at('data'), '--exec-root', at('exec'), '--pidfile', at('pid')];
     const network = ['--host', this.host, '--bridge', 'none', '--iptables=false', '--ip6tables=false'];
     // In a network namespace of its own: two daemons in one fight over the bridge.
-    const command = ['--net', '/usr/sbin/dockerd', ...places, ...network, ...this.#args];
+    const command = ['--net', DAEMON, ...places, ...network, ...this.#args];
     this.#daemon = spawn('unshare', command, {
       stdio: ['ignore', log, log],
       detached: true,

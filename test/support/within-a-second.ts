@@ -9,13 +9,13 @@ const TICK_MS = 25;
  */
 export async function withinASecond<T>(what: string, promised: Promise<T>): Promise<T> {
   const given = promised.then((value) => ({ value }));
-  let over = false;
+  const over = new AbortController();
   const late = (async () => {
-    for (let tick = 0; tick < TICKS && !over; tick += 1) await delay(TICK_MS);
+    for (let tick = 0; tick < TICKS && !over.signal.aborted; tick += 1) await delay(TICK_MS);
     return null;
   })();
   const first = await Promise.race([given, late]);
-  over = true;
+  over.abort();
   if (first === null) throw new Error(`not within a second: ${what}`);
   return first.value;
 }

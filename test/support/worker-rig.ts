@@ -162,7 +162,10 @@ export class RigRun {
     this.cgroup = over.cgroup;
     const start = performance.now();
     const processes = new ProcessesOfRun(over.marker, over.cgroup);
-    const objects = new ObjectsOfRun(over.container?.engine ?? null, over.marker);
+    const objects = new ObjectsOfRun(over.container?.engine ?? null, over.marker, {
+      engineObject: (object) => void this.announcedObjects.push(object.name),
+      engineObjectGone: () => {},
+    });
     const { port1, port2 } = new MessageChannel();
     this.#port = new WorkerPort(
       port1,
@@ -181,11 +184,7 @@ export class RigRun {
           processes.gone(pgid);
           this.gonePgids.push(pgid);
         },
-        engineObject: (object) => {
-          this.announcedObjects.push(object.name);
-          objects.announced(object);
-        },
-        engineObjectGone: (object) => objects.gone(object),
+        engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
       },

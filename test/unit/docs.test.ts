@@ -17,12 +17,14 @@ const documents = [
 
 /** Flags of other programs that the documents speak of. */
 const FOREIGN = [
+  '--env-file',
   '--help',
   '--ignore-scripts',
   '--kill-whom',
   '--mount-proc',
   '--noprofile',
   '--prefer-offline',
+  '--rm',
   '--shared',
   '--spawn',
 ];

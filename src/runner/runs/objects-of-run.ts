@@ -4,26 +4,34 @@ import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
 
 const REMOVE_MS = 20_000;
 
-/**
- * Containers and networks of one run, as the worker thread announces them before it makes them. What it
- * did not remove itself is removed by the main thread.
- */
+/** Where the run's containers and networks are written down. */
+export interface ObjectRecord {
+  /** Throws where it cannot be written. */
+  engineObject(object: EngineObject): void;
+  engineObjectGone(object: EngineObject): void;
+}
+
+/** Containers and networks of one run: the worker announces each before it makes it, the main thread removes it. */
 export class ObjectsOfRun {
   readonly #engine: Engine | null;
   readonly #marker: string;
+  readonly #record: ObjectRecord;
   readonly #objects = new Map<string, EngineObject>();
 
-  constructor(engine: EngineFacts | null, marker: string) {
+  constructor(engine: EngineFacts | null, marker: string, record: ObjectRecord) {
     this.#engine = engine && new Engine(engine);
     this.#marker = marker;
+    this.#record = record;
   }
 
+  /** Throws where it cannot be written down: then it must not be made. */
   announced(object: EngineObject): void {
+    this.#record.engineObject(object);
     this.#objects.set(`${object.kind} ${object.name}`, object);
   }
 
-  gone(object: EngineObject): void {
-    this.#objects.delete(`${object.kind} ${object.name}`);
+  get none(): boolean {
+    return this.#objects.size === 0;
   }
 
   /** Removes them at once, without waiting: the worker sees its steps end. */
@@ -40,7 +48,10 @@ export class ObjectsOfRun {
       ? removeOrphans(this.#engine, left, this.#marker, options)
       : removeObjects(this.#engine, left, options));
     if (!removed.ok) return removed.failure.why;
-    for (const object of left) this.gone(object);
+    for (const object of left) {
+      this.#objects.delete(`${object.kind} ${object.name}`);
+      this.#record.engineObjectGone(object);
+    }
     return null;
   }
 

@@ -1,14 +1,15 @@
 import { MessageChannel } from 'node:worker_threads';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
-import type { EngineFacts, EngineObject } from '../../shared/engine/types.ts';
+import type { EngineFacts } from '../../shared/engine/types.ts';
 import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { Afterwards } from './afterwards.ts';
-import { ObjectsOfRun } from './objects-of-run.ts';
+import { type ObjectRecord, ObjectsOfRun } from './objects-of-run.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
+import { Removal } from './removal.ts';
 import { Reporter, type RunEnd } from './reporter.ts';
 import {
   notAllowed,
@@ -29,13 +30,7 @@ export interface JobRoom {
   readonly cgroup: string | null;
   readonly marker: string;
   readonly container: JobContainer | null;
-  readonly owner: {
-    group(pgid: number): void;
-    groupGone(pgid: number): void;
-    /** Throws where it cannot be written down. */
-    engineObject(object: EngineObject): void;
-    engineObjectGone(object: EngineObject): void;
-  };
+  readonly owner: ObjectRecord & { group(pgid: number): void; groupGone(pgid: number): void };
   /** Closes what a thread that has ended has left open in the tree. */
   closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
@@ -57,8 +52,7 @@ export interface RunServices extends PortServices {
   >;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
-  /** Tries again what a run could not finish. */
-  readonly afterwards: Pick<Afterwards, 'add'>;
+  readonly afterwards: Pick<Afterwards, 'add' | 'room'>;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly onThread: (spec: JobSpec, threadId: number) => void;
   readonly warn: (line: string) => void;
@@ -110,6 +104,7 @@ export class RunInFlight {
     const reporter = this.#startReporter(leaseSeconds);
     const refusal = notAllowed(this.spec, this.#services.hostJobs, this.#services.engine !== null);
     if (refusal) return await this.#report(refusal, 0, reporter);
+    if (this.spec.image !== null) await this.#services.afterwards.room();
     let room: JobRoom;
     try {
       room = await this.#services.makeRoom(this.spec, this.#abort.signal);
@@ -118,11 +113,11 @@ export class RunInFlight {
     }
     reporter.attach(room.spool);
     const end = await this.#runTask(room, reporter);
-    const unfinished = await this.#letGo(end, room);
+    const removal = await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
-    if (unfinished) this.#services.afterwards.add(unfinished);
+    if (removal) removal.reported();
     else room.dispose();
     return report;
   }
@@ -196,7 +191,7 @@ export class RunInFlight {
     const { port1, port2 } = new MessageChannel();
     const processes = new ProcessesOfRun(room.marker, room.cgroup);
     this.#processes = processes;
-    const objects = new ObjectsOfRun(this.#services.engine, room.marker);
+    const objects = new ObjectsOfRun(this.#services.engine, room.marker, room.owner);
     this.#objects = objects;
     this.#port = new WorkerPort(port1, this.#services, {
       thread: (id) => {
@@ -211,14 +206,7 @@ export class RunInFlight {
         processes.gone(pgid);
         room.owner.groupGone(pgid);
       },
-      engineObject: (object) => {
-        room.owner.engineObject(object);
-        objects.announced(object);
-      },
-      engineObjectGone: (object) => {
-        objects.gone(object);
-        room.owner.engineObjectGone(object);
-      },
+      engineObject: (object) => objects.announced(object),
       cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
@@ -261,37 +249,37 @@ export class RunInFlight {
 
   /**
    * Guards go when the processes and containers are gone. What withstands KILL keeps them, and the slot
-   * goes on. So it does where the engine is away: then the rest is given, to be done when it is back.
+   * goes on. A container in which nothing of the job runs any more is removed behind the report.
    */
-  async #letGo(end: TaskEnd, room: JobRoom): Promise<(() => Promise<boolean>) | null> {
+  async #letGo(end: TaskEnd, room: JobRoom): Promise<Removal | null> {
     if (end.type === 'died') await this.#task?.terminate();
     const threadDied = end.type === 'died';
     this.#port?.takeBackStreams({ threadDied });
     if (threadDied) room.closeLeft();
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
+    const { run, attempt } = this.spec;
+    const warn = (what: string): void => this.#services.warn(`run ${run} attempt ${attempt}: ${what}`);
     if (gone === false) {
-      const { run, attempt } = this.spec;
-      this.#services.warn(`run ${run} attempt ${attempt}: processes withstand KILL; its cache stays in use`);
+      warn('processes withstand KILL; its cache stays in use');
       return null;
     }
     const release = (): void => {
       this.#port?.releaseGuards();
       room.releaseCache({ joined: this.#processes?.joinedCgroup ?? false });
     };
-    const left = (await this.#objects?.end({ threadDied })) ?? null;
-    if (left === null) {
+    const objects = this.#objects;
+    if (!objects || objects.none) {
       release();
       return null;
     }
-    const { run, attempt } = this.spec;
-    this.#services.warn(
-      `run ${run} attempt ${attempt}: its container stays for now, and its cache in use: ${left}`,
-    );
-    return async () => {
-      if ((await this.#objects?.end({ threadDied })) !== null) return false;
-      release();
-      room.dispose();
-      return true;
-    };
+    const removal = new Removal({
+      remove: () => objects.end({ threadDied }),
+      release,
+      dispose: () => room.dispose(),
+      warn,
+    });
+    this.#services.afterwards.add(() => removal.go());
+    if (threadDied) await removal.tried;
+    return removal;
   }
 }

@@ -17,7 +17,6 @@ export interface PortEvents {
   processGone(pgid: number): void;
   /** Throws where it cannot be written down. */
   engineObject(object: EngineObject): void;
-  engineObjectGone(object: EngineObject): void;
   cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
@@ -106,8 +105,6 @@ export class WorkerPort {
         return this.#events.processGone(message.pgid);
       case 'engine-object':
         return this.#note(message.id, message.object);
-      case 'engine-object-gone':
-        return this.#events.engineObjectGone(message.object);
       case 'cgroup-joined':
         return this.#events.cgroupJoined();
       case 'spooled':

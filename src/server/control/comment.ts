@@ -133,11 +133,10 @@ async function make(client: ForgeClient, wanted: Wanted, digest: string): Promis
   return made.ok ? done({ id: made.value, digest }) : refusedOrFailed(made);
 }
 
-/** Whose token it is; asked once and kept. */
+/** Whose token it is now: another may have been put into its file. */
 async function botOf(parts: ControlParts, { client, forge }: On): Promise<Reply<string>> {
-  if (forge.botLogin !== null) return { ok: true, value: forge.botLogin };
   const me = await client.whoami();
-  if (me.ok) await parts.store.forges.noteBot(forge.repository, me.value);
+  if (me.ok && me.value !== forge.botLogin) await parts.store.forges.noteBot(forge.repository, me.value);
   return me;
 }
 

@@ -1,7 +1,8 @@
 import { oneLine, VoleError } from '../../shared/errors.ts';
+import type { Trust } from '../../shared/job-spec.ts';
 import { commandRun } from '../../shared/workflow/expand.ts';
 import { parseWorkflow, WORKFLOW_FILE } from '../../shared/workflow/parse.ts';
-import { faultLine, type RunFacts } from '../../shared/workflow/types.ts';
+import { faultLine, type RunFacts, type Workflow } from '../../shared/workflow/types.ts';
 import type { Mirror, ResolvedRef } from '../pipelines/mirror.ts';
 import type { Mirrors } from '../pipelines/mirrors.ts';
 import { readWorkflowFile, trustOf } from '../pipelines/workflow-file.ts';
@@ -10,6 +11,8 @@ import { serialKeyOf } from './comments.ts';
 import type { CommandEvent } from './event.ts';
 import type { WorkSource } from './repository-work.ts';
 
+/** Commands prepared after one fetch. */
+const BATCH = 100;
 /** About half an hour. */
 const TRIES_FOR_FETCH = 12;
 
@@ -47,7 +50,9 @@ export class Commands implements WorkSource {
     try {
       await this.#mirrors.use(repository, async (mirror) => {
         await mirror.fetch();
-        for (const id of ids) await runs.prepare(id, await this.#prepared(mirror, repository, id));
+        const sources = new Sources(mirror);
+        for (const id of ids.slice(0, BATCH))
+          await runs.prepare(id, await this.#prepared(sources, repository, id));
       });
     } catch (error) {
       const closing = error instanceof VoleError && error.code === 'interrupted';
@@ -57,59 +62,78 @@ export class Commands implements WorkSource {
     }
   }
 
-  async #prepared(mirror: Mirror, repository: Repository, id: number): Promise<Prepared> {
+  async #prepared(sources: Sources, repository: Repository, id: number): Promise<Prepared> {
     const run = await this.#store.runs.get(id);
     const stored = run === null ? null : await this.#store.events.ofPipeline(run.pipeline);
     if (stored?.event.kind !== 'command') return { fault: 'the comment that asked for it is not known' };
-    return prepareCommand(mirror, repository, stored.event);
+    return prepareCommand(sources, repository, stored.event);
+  }
+}
+
+type Source =
+  | { readonly at: ResolvedRef; readonly trust: Trust; readonly workflow: Workflow }
+  | { readonly fault: string };
+
+/** What commands are read from, each place once: commands of many issues come from the same commit. */
+class Sources {
+  readonly #mirror: Mirror;
+  readonly #read = new Map<string | null, Source>();
+
+  constructor(mirror: Mirror) {
+    this.#mirror = mirror;
+  }
+
+  /** Of a ref, or of the default branch where it is null. */
+  async at(ref: string | null): Promise<Source> {
+    const source = this.#read.get(ref) ?? (await this.#source(ref));
+    this.#read.set(ref, source);
+    return source;
+  }
+
+  async #source(ref: string | null): Promise<Source> {
+    const at = await this.#commitOf(ref);
+    if (at === null) return { fault: `${ref ?? 'the default branch'} has no commit` };
+    const file = await readWorkflowFile(this.#mirror, at.sha);
+    if (file.type === 'absent') return { fault: `there is no ${WORKFLOW_FILE} at ${short(at.sha)}` };
+    if (file.type === 'faulty') return { fault: file.fault };
+    const parsed = parseWorkflow(file.text, WORKFLOW_FILE);
+    if (!parsed.ok) return { fault: parsed.faults.map(faultLine)[0] ?? '' };
+    return { at, trust: await trustOf(this.#mirror, at.sha), workflow: parsed.workflow };
+  }
+
+  async #commitOf(ref: string | null): Promise<ResolvedRef | null> {
+    try {
+      if (ref === null) return await this.#mirror.resolve(null);
+      const sha = await this.#mirror.fetchHead(ref);
+      return sha === null ? null : { ref, sha };
+    } catch (error) {
+      if (error instanceof VoleError && error.code === 'not-found') return null;
+      throw error;
+    }
   }
 }
 
 async function prepareCommand(
-  mirror: Mirror,
+  sources: Sources,
   repository: Pick<Repository, 'name' | 'cloneUrl'>,
   event: CommandEvent,
 ): Promise<Prepared> {
-  const at = await commitOf(mirror, event);
-  if (at === null) return { fault: `${refOf(event) ?? 'the default branch'} has no commit` };
+  // of a pull request its head, of an issue the default branch
+  const source = await sources.at(event.pull ? `refs/pull/${event.issue}/head` : null);
+  if ('fault' in source) return source;
+  const { at, trust, workflow } = source;
   const { ref, sha } = at;
-  const file = await readWorkflowFile(mirror, sha);
-  const short = sha.slice(0, 12);
-  if (file.type === 'absent') return { fault: `there is no ${WORKFLOW_FILE} at ${short}` };
-  if (file.type === 'faulty') return { fault: file.fault };
-  const parsed = parseWorkflow(file.text, WORKFLOW_FILE);
-  if (!parsed.ok) return { fault: parsed.faults.map(faultLine)[0] ?? '' };
-  const trust = await trustOf(mirror, sha);
-  const facts: RunFacts = {
-    repository: repository.name,
-    cloneUrl: repository.cloneUrl,
-    ref,
-    sha,
-    event: 'command',
-    trust,
-  };
-  const serial = serialKeyOf(repository.name, event.issue);
-  const run = commandRun(parsed.workflow, event.name, facts, { serial, env: envOf(event) });
+  const { name, cloneUrl } = repository;
+  const facts: RunFacts = { repository: name, cloneUrl, ref, sha, event: 'command', trust };
+  const serial = serialKeyOf(name, event.issue);
+  const run = commandRun(workflow, event.name, facts, { serial, env: envOf(event) });
   if (run !== null) return { ref, sha, trust, run };
-  const known = parsed.workflow.commands.map((command) => command.id).join(', ') || 'none';
-  return { fault: `${WORKFLOW_FILE} at ${short} has no command \`${event.name}\`; it has ${known}` };
+  const known = workflow.commands.map((command) => command.id).join(', ') || 'none';
+  return { fault: `${WORKFLOW_FILE} at ${short(sha)} has no command \`${event.name}\`; it has ${known}` };
 }
 
-function refOf(event: CommandEvent): string | null {
-  return event.pull ? `refs/pull/${event.issue}/head` : null;
-}
-
-/** Of a pull request its head, of an issue the default branch. */
-async function commitOf(mirror: Mirror, event: CommandEvent): Promise<ResolvedRef | null> {
-  const ref = refOf(event);
-  try {
-    if (ref === null) return await mirror.resolve(null);
-    const sha = await mirror.fetchHead(ref);
-    return sha === null ? null : { ref, sha };
-  } catch (error) {
-    if (error instanceof VoleError && error.code === 'not-found') return null;
-    throw error;
-  }
+function short(sha: string): string {
+  return sha.slice(0, 12);
 }
 
 /** What the job gets to know of the comment. */

@@ -3,8 +3,8 @@ import type { Store, UnpreparedRun } from '../store/store.ts';
 import type { CommandEvent, CommentEvent } from './event.ts';
 import type { WorkSource } from './repository-work.ts';
 
-/** Events settled by one commit. */
-const BATCH = 50;
+/** Events settled by one commit, during which nobody else is served. */
+const BATCH = 20;
 
 /**
  * Comments to commands, in the order received. It asks nobody: whether the author may is asked later, and

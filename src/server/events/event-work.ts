@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { Changes } from './changes.ts';
 import { Commands } from './commands.ts';
 import { Comments } from './comments.ts';
-import { backoffMs, RepositoryWork, type WorkSource } from './repository-work.ts';
+import { backoffMs, RepositoryWork, restAfterGit, type WorkSource } from './repository-work.ts';
 
 interface EventWorkParts {
   readonly store: Store;
@@ -31,17 +31,18 @@ export class EventWork {
 
   constructor(parts: EventWorkParts) {
     const { store, hub, log } = parts;
-    const worked = (source: WorkSource, what: string, atOnce: number) =>
+    const worked = (source: WorkSource, what: string, atOnce: number, restMs: (tookMs: number) => number) =>
       new RepositoryWork({
         source,
         atOnce,
+        restMs,
         backoffMs,
         onFault: (error, repository, tries) =>
           log.warn({ repository, tries, error: oneLine(error) }, `${what} is tried again later`),
       });
-    this.#comments = worked(new Comments(store), 'a comment', 1);
-    this.#changes = worked(new Changes(parts), 'a push or pull request', GIT_AT_ONCE);
-    this.#commands = worked(new Commands(parts), 'a command', GIT_AT_ONCE);
+    this.#comments = worked(new Comments(store), 'a comment', 1, () => 0);
+    this.#changes = worked(new Changes(parts), 'a push or pull request', GIT_AT_ONCE, restAfterGit);
+    this.#commands = worked(new Commands(parts), 'a command', GIT_AT_ONCE, restAfterGit);
     this.#unsubscribe = hub.onChange(() => this.#commands.poke());
     this.received();
     this.#commands.poke();

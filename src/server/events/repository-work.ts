@@ -16,6 +16,8 @@ export interface WorkParts {
   readonly source: WorkSource;
   /** Repositories worked on at once. */
   readonly atOnce: number;
+  /** How long a repository rests after a part that took so long, so that more is done by the next. */
+  readonly restMs: (tookMs: number) => number;
   readonly backoffMs: (tries: number) => number;
   readonly onFault: (error: unknown, repository: string, tries: number) => void;
 }
@@ -26,8 +28,7 @@ export interface WorkParts {
  * that fails waits, and holds back no other repository.
  *
  * ```
- * idle --poke--> looking --has some, a place is free--> working --done--> looking
- *                                                          +--threw--> resting --time--> looking
+ * idle --poke--> looking --has some, a place is free--> working --done, threw--> resting --time--> looking
  * ```
  */
 export class RepositoryWork {
@@ -64,7 +65,7 @@ export class RepositoryWork {
         for (const repository of await this.#parts.source.waiting()) this.#start(repository);
       } catch (error) {
         this.#parts.onFault(error, '', 0);
-        this.#rest('', 1);
+        this.#rest('', this.#parts.backoffMs(1));
         return;
       }
     }
@@ -82,22 +83,25 @@ export class RepositoryWork {
 
   async #work(repository: string): Promise<void> {
     const tries = this.#tries.get(repository) ?? 0;
+    const began = performance.now();
     try {
       await this.#parts.source.work(repository, tries);
       this.#tries.delete(repository);
+      const restMs = this.#parts.restMs(performance.now() - began);
+      if (restMs > 0) this.#rest(repository, restMs);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       if (!(error instanceof VoleError && error.code === 'interrupted'))
         this.#parts.onFault(error, repository, tries + 1);
       this.#tries.set(repository, tries + 1);
-      this.#rest(repository, tries + 1);
+      this.#rest(repository, this.#parts.backoffMs(tries + 1));
     }
   }
 
-  #rest(repository: string, tries: number): void {
+  #rest(repository: string, ms: number): void {
     this.#resting.add(repository);
     const { signal } = this.#closing;
-    delay(this.#parts.backoffMs(tries), undefined, { signal }).then(
+    delay(ms, undefined, { signal }).then(
       () => {
         this.#resting.delete(repository);
         this.poke();
@@ -105,6 +109,13 @@ export class RepositoryWork {
       () => {}, // the server closes
     );
   }
+}
+
+const MOST_REST_MS = 2_000;
+
+/** Twice as long: git programs, each of which holds the process up as it starts, take a third of the time. */
+export function restAfterGit(tookMs: number): number {
+  return Math.min(MOST_REST_MS, 2 * tookMs);
 }
 
 const MOST_MS = 5 * 60_000;

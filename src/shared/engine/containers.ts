@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine, EngineCallOptions } from './engine.ts';
 import type { ContainerLimits, Mount } from './job-container.ts';
 import { labelArguments } from './owned.ts';
-import type { EngineReply } from './types.ts';
+import type { EngineName, EngineReply } from './types.ts';
 
 /** One container that is to run until it is removed. */
 export interface ContainerSpec {
@@ -42,12 +42,14 @@ export interface ContainerState {
 const KEPT_LOG = ['--log-driver', 'json-file', '--log-opt', 'max-size=4m'];
 
 /** The command line that makes and starts a container, never pulling its image. */
-export function runArguments(spec: ContainerSpec): string[] {
+export function runArguments(spec: ContainerSpec, engine: EngineName): string[] {
   const { limits, command } = spec;
   const [program, ...rest] = command ?? [null];
   return [
     'run',
     '--detach',
+    // Podman alone gives its client's proxies to every container.
+    ...(engine === 'podman' ? ['--http-proxy=false'] : []),
     '--pull',
     'never',
     '--name',
@@ -87,48 +89,44 @@ export async function startContainer(
   spec: ContainerSpec,
   options: EngineCallOptions = {},
 ): Promise<EngineReply<string>> {
-  return await engine.call(runArguments(spec), options);
-}
-
-/**
- * Ends and removes containers with what runs in them. Gives those that were not there, which is no
- * failure.
- */
-export async function removeContainers(
-  engine: Engine,
-  names: readonly string[],
-  options: EngineCallOptions = {},
-): Promise<EngineReply<readonly string[]>> {
-  return await removeNamed(engine, ['rm', '--force', '--volumes'], names, options);
+  return await engine.call(runArguments(spec, engine.name), options);
 }
 
 /** Somebody else is just removing it. */
 const BEING_REMOVED = /already in progress/i;
 const LOOK_AGAIN_MS = 100;
 
+/** Ends and removes containers with what runs in them; that one is not there is no failure. */
+export async function removeContainers(
+  engine: Engine,
+  names: readonly string[],
+  options: EngineCallOptions = {},
+): Promise<EngineReply<null>> {
+  return await removeNamed(engine, ['rm', '--force', '--volumes'], names, options);
+}
+
 /**
- * `COMMAND NAMES`; gives those that were not there. Of several that fail each is asked for again, since
- * the words of one failure hide those of another.
+ * `COMMAND NAMES`. Of several that fail each is asked for again, since the words of one failure hide
+ * those of another.
  */
 export async function removeNamed(
   engine: Engine,
   command: readonly string[],
   names: readonly string[],
   options: EngineCallOptions,
-): Promise<EngineReply<readonly string[]>> {
-  const [name, ...others] = names;
-  if (name === undefined) return { ok: true, value: [] };
+): Promise<EngineReply<null>> {
+  const done = { ok: true, value: null } as const;
+  if (names.length === 0) return done;
   const removed = await engine.call([...command, ...names], options);
-  if (removed.ok) return { ok: true, value: [] };
-  if (others.length === 0) {
-    if (removed.failure.reason === 'gone') return { ok: true, value: names };
+  if (removed.ok) return done;
+  if (names.length === 1) {
+    if (removed.failure.reason === 'gone') return done;
     if (!BEING_REMOVED.test(removed.failure.why)) return removed;
     await delay(LOOK_AGAIN_MS);
     return await removeNamed(engine, command, names, options);
   }
   const each = await Promise.all(names.map((one) => removeNamed(engine, command, [one], options)));
-  const failed = each.find((reply) => !reply.ok);
-  return failed ?? { ok: true, value: each.flatMap((reply) => (reply.ok ? reply.value : [])) };
+  return each.find((reply) => !reply.ok) ?? done;
 }
 
 /** Null where there is no such container. */

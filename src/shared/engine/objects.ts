@@ -7,21 +7,19 @@ import type { EngineObject, EngineReply } from './types.ts';
 /** How long a client may take to finish what it is making, once nobody waits for it any more. */
 const CLIENT_MS = 15_000;
 /** How long an engine may take to finish what it was asked for by a client that is gone. */
-const MAKING_MS = 1_500;
+const MAKING_MS = 3_000;
 const LOOK_AGAIN_MS = 300;
 
-/** Removes what may exist: containers first, since a network that is in use stays. Gives what was not there. */
+/** Removes what may exist: containers first, since a network that is in use stays. */
 export async function removeObjects(
   engine: Engine,
   objects: readonly EngineObject[],
   options: EngineCallOptions = {},
-): Promise<EngineReply<readonly string[]>> {
+): Promise<EngineReply<null>> {
   const named = (kind: EngineObject['kind']): string[] =>
     objects.filter((object) => object.kind === kind).map(({ name }) => name);
-  const containers = await removeContainers(engine, named('container'), options);
-  if (!containers.ok) return containers;
-  const networks = await removeNamed(engine, ['network', 'rm'], named('network'), options);
-  return networks.ok ? { ok: true, value: [...containers.value, ...networks.value] } : networks;
+  const removed = await removeContainers(engine, named('container'), options);
+  return removed.ok ? await removeNamed(engine, ['network', 'rm'], named('network'), options) : removed;
 }
 
 /**
@@ -38,13 +36,26 @@ export async function removeOrphans(
   await clientsEnded(marker);
   const deadline = performance.now() + MAKING_MS;
   for (let left = objects; ; ) {
-    const removed = await removeObjects(engine, left, options);
+    const there = await Promise.all(left.map((object) => exists(engine, object, options)));
+    const unknown = there.find((reply) => !reply.ok);
+    if (unknown && !unknown.ok) return unknown;
+    const isThere = (_: EngineObject, at: number): boolean => there[at]?.ok === true && there[at].value;
+    const removed = await removeObjects(engine, left.filter(isThere), options);
     if (!removed.ok) return removed;
-    const absent = new Set(removed.value);
-    left = left.filter(({ name }) => absent.has(name));
+    left = left.filter((object, at) => !isThere(object, at));
     if (left.length === 0 || performance.now() > deadline) return { ok: true, value: null };
     await delay(LOOK_AGAIN_MS);
   }
+}
+
+async function exists(
+  engine: Engine,
+  { kind, name }: EngineObject,
+  options: EngineCallOptions,
+): Promise<EngineReply<boolean>> {
+  const said = await engine.call(['inspect', '--type', kind, '--format', '{{.Name}}', name], options);
+  if (said.ok) return { ok: true, value: true };
+  return said.failure.reason === 'gone' ? { ok: true, value: false } : said;
 }
 
 /** Waits for the clients that make something for a job, and ends those that take too long. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isAlive, type ProcessStat, processStat } from './processes.ts';
 
@@ -37,6 +37,59 @@ export function containerCgroup(mainPid: number, containerId: string): Container
     return memory && processes ? { memory, processes, mainPid } : null;
   } catch {
     return null; // no such process here, or no `/proc`
+  }
+}
+
+/** Where docker and podman put a container's, by cgroupfs and by systemd, below where cgroups are mounted. */
+const USUAL = (id: string): string[] => [
+  `docker/${id}`,
+  `system.slice/docker-${id}.scope`,
+  `machine.slice/libpod-${id}.scope`,
+  `libpod_parent/libpod-${id}`,
+];
+
+/**
+ * The same without the engine's word, where it is at its usual place. Null where it is not, or where its
+ * main process has no pid here.
+ */
+export function findContainerCgroup(containerId: string): ContainerCgroup | null {
+  const of = (controller: string): string | null => {
+    const mount = mountPoint(controller) ?? mountPoint(null);
+    const place = USUAL(containerId).find((usual) => mount && existsSync(path.join(mount, usual)));
+    return mount && place ? path.join(mount, place) : null;
+  };
+  const memory = of('memory');
+  const processes = of('pids');
+  if (!memory || !processes) return null;
+  const mainPid = pidsIn(processes)?.find(isMain);
+  return mainPid ? { memory, processes, mainPid } : null;
+}
+
+/** Whether it is the first of its pid namespace, and ours another. */
+function isMain(pid: number): boolean {
+  return /^NSpid:\s.*\s1$/m.test(readProc(pid, 'status'));
+}
+
+/** Whose a process is, as its own user namespace has it where that is ours; null where it is not. */
+export function userOf(pid: number): { uid: number; gid: number } | null {
+  const identity = /^\s*0\s+0\s+4294967295$/;
+  if (
+    !identity.test(readProc(pid, 'uid_map').trimEnd()) ||
+    !identity.test(readProc(pid, 'gid_map').trimEnd())
+  ) {
+    return null;
+  }
+  const status = readProc(pid, 'status');
+  const uid = /^Uid:\s+(\d+)/m.exec(status)?.[1];
+  const gid = /^Gid:\s+(\d+)/m.exec(status)?.[1];
+  return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) };
+}
+
+function readProc(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
   }
 }
 
@@ -107,9 +160,5 @@ function pidsIn(folder: string): number[] | null {
 
 /** As words separated by spaces. */
 function commandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').join(' ').trim();
-  } catch {
-    return '';
-  }
+  return readProc(pid, 'cmdline').split('\0').join(' ').trim();
 }

@@ -4,18 +4,19 @@ import {
   type ContainerState,
   containerState,
   execScript,
-  removeContainers,
   startContainer,
 } from '../../shared/engine/containers.ts';
 import { Engine } from '../../shared/engine/engine.ts';
 import { INSIDE, type JobContainer, type Mount } from '../../shared/engine/job-container.ts';
-import type { EngineObject, EngineReply } from '../../shared/engine/types.ts';
+import type { EngineReply } from '../../shared/engine/types.ts';
 import {
   type ContainerCgroup,
   containerCgroup,
   containerProcesses,
+  findContainerCgroup,
   oomKills,
   oomKillsIn,
+  userOf,
 } from '../../shared/platform/container-cgroup.ts';
 import type { ProcessStat } from '../../shared/platform/processes.ts';
 import { JOB_ALIAS } from '../../shared/service-rules.ts';
@@ -50,17 +51,13 @@ export class RunContainer {
   readonly name: string;
   readonly settings: JobContainer['settings'];
   readonly #task: WorkerTask;
-  readonly #main: MainThread;
-  readonly #object: EngineObject;
   readonly #facts: Promise<Facts>;
 
-  private constructor(task: WorkerTask, job: JobContainer, engine: Engine, main: MainThread, id: string) {
+  private constructor(task: WorkerTask, job: JobContainer, engine: Engine, id: string) {
     this.engine = engine;
     this.name = job.name;
     this.settings = job.settings;
     this.#task = task;
-    this.#main = main;
-    this.#object = objectOf(job);
     this.#facts = this.#findOut(id);
   }
 
@@ -73,8 +70,7 @@ export class RunContainer {
     network: string | null,
   ): Promise<{ ok: true; container: RunContainer } | { ok: false; failure: PartFailure }> {
     const engine = new Engine(job.engine);
-    const object = objectOf(job);
-    const unnoted = await main.noteObject(object);
+    const unnoted = await main.noteObject({ kind: 'container', engine: engine.name, name: job.name });
     if (unnoted !== null) return { ok: false, failure: { reason: 'host', why: unnoted } };
     makeRoomFor(task.paths);
     const spec = {
@@ -92,13 +88,10 @@ export class RunContainer {
       startContainer(engine, { ...spec, image }, { marker: task.marker }),
     );
     if (started.ok) {
-      const container = new RunContainer(task, job, engine, main, started.value);
+      const container = new RunContainer(task, job, engine, started.value);
       await container.#handOver();
       return { ok: true, container };
     }
-    // One that could not be started has been made.
-    const removed = await removeContainers(engine, [job.name], { marker: task.marker });
-    if (removed.ok) main.tell({ type: 'engine-object-gone', object });
     return { ok: false, failure: started.failure };
   }
 
@@ -146,6 +139,7 @@ export class RunContainer {
   async handBack(): Promise<void> {
     if (process.getuid?.() === 0) return;
     const { user } = await this.#facts;
+    if (user.split(':')[0] === String(process.getuid?.())) return;
     await this.#inside(HAND_BACK, [isRoot(user) ? 'root' : 'other']);
   }
 
@@ -154,27 +148,21 @@ export class RunContainer {
     await this.engine.call(['kill', this.name], { timeoutMs: KILL_MS });
   }
 
-  /** Ends and removes it. What the engine does not do now is left to the main thread. */
-  async remove(): Promise<void> {
-    const removed = await removeContainers(this.engine, [this.name], { marker: this.#task.marker });
-    if (removed.ok) this.#main.tell({ type: 'engine-object-gone', object: this.#object });
-  }
-
   /** Runs a script in it as root. */
   async #inside(script: string, args: readonly string[] = []): Promise<EngineReply<string>> {
     const options = { timeoutMs: INSIDE_MS, marker: this.#task.marker };
     return await execScript(this.engine, this.name, script, args, options);
   }
 
+  /** By what this host shows, so that most jobs need not ask the engine. */
   async #findOut(id: string): Promise<Facts> {
+    const shown = findContainerCgroup(id);
+    const user = shown && userOf(shown.mainPid);
+    if (shown && user) return { cgroup: shown, user: user.uid === 0 ? '' : `${user.uid}:${user.gid}` };
     const state = await this.state();
     if (!state.ok || !state.value) return { cgroup: null, user: '' };
     return { cgroup: containerCgroup(state.value.pid, id), user: state.value.user };
   }
-}
-
-function objectOf({ engine, name }: JobContainer): EngineObject {
-  return { kind: 'container', engine: engine.name, name };
 }
 
 /** As `--user` and an image have it: `USER[:GROUP]`, or nothing. */

@@ -35,9 +35,8 @@ export async function runInContainer(
     const failed = decidingStep(task.spec.steps, steps) !== null;
     return { failure: null, steps, notes: failed ? await services?.ended() : [] };
   } finally {
+    // The main thread removes what was made, behind the report.
     services?.stopWatching();
     await container?.handBack();
-    await Promise.all([container?.remove(), services?.removeContainers()]);
-    await services?.removeNetwork();
   }
 }

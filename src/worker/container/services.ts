@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Engine } from '../../shared/engine/engine.ts';
 import type { JobContainer } from '../../shared/engine/job-container.ts';
 import { createNetwork, isOutOfSubnets } from '../../shared/engine/networks.ts';
-import { removeObjects } from '../../shared/engine/objects.ts';
 import type { EngineObject } from '../../shared/engine/types.ts';
 import { formatDuration } from '../../shared/units.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
@@ -97,16 +96,6 @@ export class Services {
     this.#watching = undefined;
   }
 
-  async removeContainers(): Promise<void> {
-    this.stopWatching();
-    await this.#remove(this.#services.map(({ object }) => object));
-  }
-
-  /** Once nothing is on it any more. */
-  async removeNetwork(): Promise<void> {
-    await this.#remove([this.network]);
-  }
-
   async #ready(service: Service, signal: AbortSignal): Promise<PartFailure | null> {
     const { name, image } = service.spec;
     const { serviceTimeoutMs } = this.#job.settings;
@@ -137,12 +126,5 @@ export class Services {
       this.#watching = setTimeout(() => void look(), seen ? WATCH_MS : WATCH_ASKING_MS);
     };
     next();
-  }
-
-  async #remove(objects: readonly EngineObject[]): Promise<void> {
-    const removed = await removeObjects(this.#engine, objects, { marker: this.#task.marker });
-    // What the engine does not do now is left to the main thread.
-    if (!removed.ok) return;
-    for (const object of objects) this.#main.tell({ type: 'engine-object-gone', object });
   }
 }

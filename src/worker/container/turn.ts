@@ -51,10 +51,11 @@ export async function inTurn(parts: ImageParts, name: string, turn: Turn): Promi
 }
 
 /** Under the guard. Throws where it cannot be written down. */
-async function work(parts: ImageParts, file: ImageFile, { subject, work: does }: Turn): Promise<Provided> {
+async function work(parts: ImageParts, file: ImageFile, turnOf: Turn): Promise<Provided> {
+  const { subject } = turnOf;
   const { run } = parts.task.spec;
   const turn = file.begin(run);
-  const done = await does();
+  const done = await turnOf.work();
   if (done.ok) {
     file.ended({ subject, turn, run, image: done.image, failure: null });
     return done;

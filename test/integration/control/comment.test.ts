@@ -96,6 +96,22 @@ describe('the comment of a command', () => {
     expect((await rig.store.forges.get(REPOSITORY))?.botLogin).toBe(BOT);
   });
 
+  it('is looked for where the repository has moved, and what has its old id there is left alone', async () => {
+    const { leased } = await running();
+    const moved = rig.forge.project('new/home');
+    moved.issue(3);
+    const [old] = rig.project.commentsOf(3);
+    const other = { ...rig.forge.comment(moved, 3, BOT, 'another thing'), id: old?.id ?? 0 };
+    moved.comments.clear();
+    moved.comments.set(other.id, other);
+    await rig.register(rig.project, { project: 'new/home' });
+    await rig.finish(leased);
+    await rig.settle();
+    expect(other.body).toBe('another thing');
+    expect(moved.commentsOf(3)).toHaveLength(2);
+    expect(moved.commentsOf(3)[1]?.body).toContain('**passed**');
+  });
+
   it('says why a command was refused', async () => {
     rig.forge.user(rig.project, 'bob', 'read');
     const run = await rig.command(3, 'bob');
@@ -124,7 +140,9 @@ describe('the comment of a command', () => {
     issue.locked = true;
     await rig.command(8, 'alice');
     await rig.settle();
-    expect(rig.dead).toEqual([expect.stringMatching(/^comment: POST .*\/issues\/8\/comments: HTTP 423/)]);
+    expect(await rig.dead()).toEqual([
+      expect.stringMatching(/^comment: POST .*\/issues\/8\/comments: HTTP 423/),
+    ]);
     issue.locked = false;
     expect(await rig.store.tasks.retry(null)).toBe(1);
     await rig.settle();
@@ -135,7 +153,9 @@ describe('the comment of a command', () => {
     await rig.command(99, 'alice');
     await rig.settle();
     await rig.passUntilIdle();
-    expect(rig.dead).toEqual([expect.stringMatching(/^comment: .*issues\/99\/comments: HTTP (404|500)/)]);
+    expect(await rig.dead()).toEqual([
+      expect.stringMatching(/^comment: .*issues\/99\/comments: HTTP (404|500)/),
+    ]);
   });
 });
 
@@ -158,8 +178,11 @@ describe('an abort', () => {
     const second = await rig.command(3, 'alice');
     const elsewhere = await rig.command(4, 'alice');
     await rig.settle();
-    await abort('alice');
+    await rig.stop();
+    const aborted = abort('alice');
     const later = await rig.command(3, 'alice');
+    await rig.start();
+    await aborted;
     await rig.settle();
     const run = async (id: number) => rig.store.runs.get(id);
     expect(await run(first)).toMatchObject({ state: 'running', cancelWhy: 'aborted by alice (comment 77)' });

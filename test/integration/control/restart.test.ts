@@ -19,13 +19,20 @@ describe('a server that is closed with requests on their way', () => {
     await rig.queue(newRun({ key: 'test' }));
     rig.pass(200);
     await rig.forge.state.until('both to hang', () => hang.hits === 2);
-    const closed = rig.restart();
+    const stopped = rig.stop();
     hang.lift();
-    await closed;
+    await stopped;
+    // Closing was no failure of theirs: they wait for nothing.
+    const now = rig.clock.now();
+    const left = await rig.store.tasks.list({ states: ['waiting'], limit: 10 });
+    expect(left.filter(({ kind }) => kind !== 'authorise')).toMatchObject([
+      { attempts: 0, dueAt: now },
+      { attempts: 0, dueAt: now },
+    ]);
+    await rig.restart();
     await rig.passUntilIdle();
     expect(rig.project.commentsOf(3)).toHaveLength(1);
     expect(rig.project.statuses.filter(({ sha }) => sha === SHA)).toHaveLength(1);
-    // Closing was no failure of theirs.
     expect(await rig.store.tasks.list({ states: ['waiting', 'claimed', 'dead'], limit: 10 })).toEqual([]);
   });
 });

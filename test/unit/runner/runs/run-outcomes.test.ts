@@ -42,7 +42,7 @@ describe('services', () => {
     expect(notAllowed(specOf(services()), 'always', true)).toMatchObject({
       result: 'refused',
       reason: 'not-allowed',
-      detail: expect.stringMatching(/^a job with `services` needs an `image`/),
+      detail: expect.stringMatching(/^a job with `services` needs an `image` or `image-file`/),
     });
     expect(notAllowed(specOf({ image: 'x', ...services({ A: '  b "c" #' }) }), 'always', true)).toBeNull();
   });
@@ -58,10 +58,12 @@ describe('services', () => {
     expect(refused?.detail).toContain(name);
   });
 
-  it('may not take the name of the job or of another, nor a flag for an image', () => {
+  it('may not take the name of the job or of another, nor a flag or an image of another repository', () => {
     const two = { services: [...services().services, ...services().services] };
     const flag = { services: [{ name: 'db', image: '--privileged' }] };
-    for (const change of [services({}, 'job'), two, flag]) {
+    const id = { services: [{ name: 'db', image: '0123456789ab' }] };
+    const built = { services: [{ name: 'db', image: 'localhost/vole-built/o-r:1' }] };
+    for (const change of [services({}, 'job'), two, flag, id, built]) {
       expect(notAllowed(specOf({ image: 'x', ...change }), 'always', true)).toMatchObject({
         result: 'refused',
       });

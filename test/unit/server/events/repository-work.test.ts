@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { backoffMs, RepositoryWork, type WorkSource } from '../../../../src/server/events/repository-work.ts';
+import {
+  backoffMs,
+  RepositoryWork,
+  restAfterGit,
+  type WorkSource,
+} from '../../../../src/server/events/repository-work.ts';
 import { until } from '../../../support/until.ts';
 
 interface Job {
@@ -42,11 +47,12 @@ class Source implements WorkSource {
   }
 }
 
-function workOff(source: Source, atOnce = 2, backoff = (_tries: number) => 1) {
+function workOff(source: Source, atOnce = 2, backoff = (_tries: number) => 1, rest = 0) {
   const faults: string[] = [];
   const work = new RepositoryWork({
     source,
     atOnce,
+    restMs: () => rest,
     backoffMs: backoff,
     onFault: (_, repository, tries) => void faults.push(`${repository} ${tries}`),
   });
@@ -99,6 +105,22 @@ describe('work by repository', () => {
     await work.close();
   });
 
+  it('rests after a part of it, and does what came meanwhile by one', async () => {
+    const source = new Source();
+    source.jobs.push(
+      { repository: 'a', fails: 0 },
+      { repository: 'a', fails: 0 },
+      { repository: 'b', fails: 0 },
+    );
+    const { work } = workOff(source, 1, () => 1, 1e9);
+    work.poke();
+    await until('both have had their turn', () => source.done.length === 2);
+    work.poke();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(source.done).toEqual(['a', 'b']);
+    await work.close();
+  });
+
   it('ends with what is under way, and begins nothing after', async () => {
     const source = new Source();
     source.hold = true;
@@ -117,6 +139,10 @@ describe('work by repository', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(source.done).toEqual(['a']);
   });
+});
+
+it('git has a third of the time, and no repository rests for more than two seconds', () => {
+  expect([0, 30, 100, 60_000].map(restAfterGit)).toEqual([0, 60, 200, 2_000]);
 });
 
 it('the backoff doubles from a second to five minutes, with jitter', () => {

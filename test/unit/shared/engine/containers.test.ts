@@ -30,7 +30,7 @@ function valuesOf(args: readonly string[], flag: string): string[] {
 
 describe('a container’s command line', () => {
   it('carries run, attempt, process, start time and directory in name and labels', () => {
-    const args = runArguments(spec);
+    const args = runArguments(spec, 'docker');
     expect(valuesOf(args, '--name')).toEqual(['vole-3-2.42-ab.d1']);
     expect(valuesOf(args, '--label').sort()).toEqual([
       'vole.attempt=2',
@@ -45,7 +45,7 @@ describe('a container’s command line', () => {
   });
 
   it('ends with the image and what it runs, has no environment, and pulls nothing', () => {
-    const args = runArguments(spec);
+    const args = runArguments(spec, 'docker');
     expect(args.slice(-3)).toEqual(['debian:12', '-c', 'wait']);
     expect(valuesOf(args, '--entrypoint')).toEqual(['/bin/sh']);
     expect(valuesOf(args, '--pull')).toEqual(['never']);
@@ -56,7 +56,7 @@ describe('a container’s command line', () => {
 
   it('has the limits that are set and no others, and as much swap as memory: none', () => {
     const limits = { memoryBytes: 64, cpus: 0.5, pids: 10 };
-    const args = runArguments({ ...spec, limits, user: 'dev', network: 'n', aliases: ['db'] });
+    const args = runArguments({ ...spec, limits, user: 'dev', network: 'n', aliases: ['db'] }, 'docker');
     const flags = [
       '--memory',
       '--memory-swap',
@@ -75,7 +75,7 @@ describe('a container’s command line', () => {
       'n',
       'db',
     ]);
-    expect(runArguments(spec).filter((arg) => flags.includes(arg))).toEqual([]);
+    expect(runArguments(spec, 'docker').filter((arg) => flags.includes(arg))).toEqual([]);
   });
 
   it('mounts a folder whatever is in its name', () => {
@@ -83,16 +83,16 @@ describe('a container’s command line', () => {
       { host: '/a, b "c"', inside: '/x' },
       { host: '/a', inside: '/y', readOnly: true },
     ];
-    expect(valuesOf(runArguments({ ...spec, mounts }), '--mount')).toEqual([
+    expect(valuesOf(runArguments({ ...spec, mounts }, 'docker'), '--mount')).toEqual([
       'type=bind,"source=/a, b ""c""",target=/x',
       'type=bind,source=/a,target=/y,readonly',
     ]);
   });
 
-  it('of an image that runs what it says leaves its program and its log alone', () => {
-    const args = runArguments({ ...spec, command: null });
+  it('of an image that runs what it says leaves its program alone, and bounds its log', () => {
+    const args = runArguments({ ...spec, command: null }, 'docker');
     expect(args.at(-1)).toBe('debian:12');
     expect(args).not.toContain('--entrypoint');
-    expect(args).not.toContain('--log-driver');
+    expect(args.join(' ')).toContain('--log-driver json-file --log-opt max-size=');
   });
 });
