@@ -60,9 +60,23 @@ async function list(parts: CacheParts, context: CliContext, json: boolean): Prom
 async function trim(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
   const trimmed = await parts.trim();
   if (!trimmed) throw new VoleError('lock-held', 'another process trims this directory just now: try again');
-  if (json) return printJson(context, trimmed);
+  const undeleted = undeletedOf(parts, context);
+  if (json) return printJson(context, { ...trimmed, undeleted });
   context.stdout(sentence('namespaces', trimmed.cache));
   context.stdout(sentence('saved checkouts', trimmed.git));
+  context.stdout(undeletedWords(undeleted));
+}
+
+/** What is still on the disk, though it was to go: then the command has failed. */
+function undeletedOf(parts: CacheParts, context: CliContext): readonly string[] {
+  const undeleted = parts.withstood();
+  if (undeleted.length > 0) context.exitCode = ERRORS['io-error'].exit;
+  return undeleted;
+}
+
+function undeletedWords(undeleted: readonly string[]): string {
+  if (undeleted.length === 0) return '';
+  return 'not all of it could be deleted, and its room is not free: remove what is named above as its owner, or as root\n';
 }
 
 function sentence(what: string, eviction: Eviction): string {
@@ -75,9 +89,11 @@ function sentence(what: string, eviction: Eviction): string {
 
 async function clear(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {
   const cleared = await parts.clear();
-  if (json) return printJson(context, cleared);
+  const undeleted = undeletedOf(parts, context);
+  if (json) return printJson(context, { ...cleared, undeleted });
   const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';
   context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
+  context.stdout(undeletedWords(undeleted));
 }
 
 async function verify(parts: CacheParts, context: CliContext, json: boolean): Promise<void> {

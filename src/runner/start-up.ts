@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
-import { isImageName } from '../shared/image-name.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
@@ -16,7 +15,7 @@ import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
 import { BuiltImages } from './engine/built-images.ts';
 import { chooseEngine } from './engine/choose-engine.ts';
-import { HelperImages } from './engine/helper-images.ts';
+import { imagesUsed } from './engine/late-helper.ts';
 import { rootHelper } from './engine/root-helper.ts';
 import type { RunnerOptions } from './options.ts';
 import { WorkerPool } from './pool/pool.ts';
@@ -83,11 +82,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   step('engine');
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
-  const images = new HelperImages();
+  const images = imagesUsed(namespaces);
   const built = new BuiltImages(dir, engine, options.imageKeep, images, warn);
-  for (const { image, trust, lastUsed } of namespaces.records.all()) {
-    if (isImageName(image) && image !== 'host') images.used(image, trust, lastUsed);
-  }
   if (engine && process.getuid?.() !== 0) {
     trash.helpedBy(rootHelper(engine, images, { directory: dir.id, process: options.hello.process }));
   }

@@ -22,6 +22,22 @@ afterEach(() => cleanup.run());
 const cache = (what: string, ...args: string[]) => vole(['cache', what, '--dir', dir, ...args]);
 const all = ['--cache-size', '1', '--git-size', '1', '--min-free', '0'];
 
+it.skipIf(process.getuid?.() !== 0)(
+  'a removal that is withstood fails the command, and says that the room is not free',
+  async () => {
+    const rig = await CacheRig.open(dir, cleanup);
+    const name = await rig.fill('team/app');
+    const file = path.join(dir, 'cache', name, 'kept');
+    writeFileSync(file, '');
+    execFileSync('chattr', ['+i', file]);
+    cleanup.defer(() => void execFileSync('sh', ['-c', `chattr -R -i ${dir}`]));
+    const cleared = await cache('clear');
+    expect(cleared).toMatchObject({ code: 74, stderr: expect.stringMatching(/cannot delete .*kept/) });
+    expect(cleared.stdout).toMatch(/removed 1\nnot all of it could be deleted, and its room is not free/);
+    expect((await cache('trim', '--json', ...all)).code).toBe(74);
+  },
+);
+
 describe('vole cache beside a live runner', () => {
   let rig: Rig;
   beforeEach(async () => {

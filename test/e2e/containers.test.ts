@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -113,7 +113,13 @@ describe('an unprivileged runner', () => {
     const as = `setpriv --reuid=${UID} --regid=${UID} --groups=${socket}`;
     const start = `mount --bind "$1" "$2" && cd / && shift && exec ${as} "$0" "$1"/bin/vole.cjs "\${@:2}"`;
     const command = ['unshare', '--mount', 'bash', '-c', start, process.execPath, project, place];
-    return rig.runner(['--key', `${rig.keyFile}.other`, ...args], { HOME: home }, command);
+    const runner = rig.runner(['--key', `${rig.keyFile}.other`, ...args], { HOME: home }, command);
+    /** `vole cache` as the same user. */
+    const cache = (what: string) => {
+      const [program = '', ...rest] = [...command, 'cache', what, '--dir', dir()];
+      return spawnSync(program, rest, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: home } });
+    };
+    return Object.assign(runner, { cache });
   }
 
   const messy =
@@ -135,6 +141,9 @@ describe('an unprivileged runner', () => {
     }
     await until('the trees to be gone', () => entries('jobs').length + entries('trash').length === 0);
     expect(runner.stderr).not.toMatch(/cannot delete/);
+    const cleared = runner.cache('clear');
+    expect(cleared).toMatchObject({ status: 0, stdout: 'namespaces: removed 1\n', stderr: '' });
+    expect([...entries('cache'), ...entries('trash')]).toEqual([]);
   });
 
   it('removes what a killed one left, and a cache that is full of it', async () => {

@@ -9,9 +9,11 @@ import { bytesOf, diskOf, type Trimmed, Trimmer } from '../../runner/cache/trimm
 import { FileThreads } from '../../runner/dir/file-threads.ts';
 import { openDir } from '../../runner/dir/open-dir.ts';
 import { Trash } from '../../runner/dir/trash.ts';
+import { imagesUsed, lateRootHelper } from '../../runner/engine/late-helper.ts';
 import { VoleError } from '../../shared/errors.ts';
 import type { CliContext } from '../context.ts';
 import { Progress, type Step } from '../progress.ts';
+import { engineEnv } from '../runner/runner-options.ts';
 import { readSettings } from '../settings-options.ts';
 
 /** What `vole cache` works with. */
@@ -20,6 +22,8 @@ export interface CacheParts {
   clear(): Promise<{ removed: readonly string[]; busy: readonly string[] }>;
   stored(): Promise<Stored[]>;
   verify(): Promise<Verified>;
+  /** A line for each of those that were to be deleted and are still there; after the work. */
+  readonly withstood: () => readonly string[];
   readonly limits: { readonly cacheBytes: number; readonly gitBytes: number };
 }
 
@@ -52,6 +56,8 @@ export async function withCache(
     const owners = new OwnersOf(dir.layout.jobs);
     const namespaces = new Namespaces(dir, trash, owners);
     const saved = new SavedCheckouts(dir, trash, owners);
+    if (process.getuid?.() !== 0)
+      trash.helpedBy(lateRootHelper(dir, imagesUsed(namespaces), engineEnv(context)));
     // What is over its limit (`what`) the command says itself.
     const log = {
       debug: () => {},
@@ -79,6 +85,7 @@ export async function withCache(
       clear: () => shown(trimmer.clearFree((what, done, total) => hear(what)(done, total))),
       stored: () => shown(listStored(parts, hear('measuring'))),
       verify: () => shown(verifyDir(parts, hear('verifying'))),
+      withstood: () => trash.withstood,
       limits: { cacheBytes: bytesOf(cacheSize, totalBytes), gitBytes: bytesOf(gitSize, totalBytes) },
     });
   } finally {

@@ -91,6 +91,11 @@ export class Trash {
     return { done: this.#total - this.#working.size, total: this.#total };
   }
 
+  /** A line for each of those that could not be deleted or moved here. */
+  get withstood(): readonly string[] {
+    return [...this.#told];
+  }
+
   /** Resolves when everything put here so far is deleted, or could not be. */
   async settled(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working.values());

@@ -33,12 +33,16 @@ export function reasonOf(said: string): EngineFailureReason {
   return WORDS.find(([, words]) => words.test(said))?.[0] ?? 'failed';
 }
 
+/** Warnings, hints on usage, and docker's notice of three lines that its builder is an old one. */
+const NOISE =
+  /^(WARNING:|Run '.*--help'|See '.*--help'|DEPRECATED: The legacy builder|Install the buildx component|https:\/\/docs\.docker\.com\/go\/buildx)/i;
+
 /** The engine's own words in one line, without its prefixes, warnings and hints on its usage. */
 function plainWords(stderr: string): string {
   const lines = stderr
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !/^(WARNING:|Run '.*--help'|See '.*--help')/i.test(line))
+    .filter((line) => line !== '' && !NOISE.test(line))
     .map((line) => line.replace(/^(docker|podman): /i, '').replace(/^Error( response from daemon)?: /i, ''));
   return lines.slice(-2).join('; ').slice(0, 400);
 }

@@ -45,6 +45,19 @@ describe('why it failed', () => {
     });
   });
 
+  it('is not docker’s notice of an old builder', () => {
+    const stderr = [
+      'DEPRECATED: The legacy builder is deprecated and will be removed in a future release.',
+      '            Install the buildx component to build images with BuildKit:',
+      '            https://docs.docker.com/go/buildx/',
+      '',
+      'COPY failed: forbidden path outside the build context: ../x ()',
+    ].join('\n');
+    expect(failureOf('docker', { ...failed, stderr }).why).toBe(
+      'COPY failed: forbidden path outside the build context: ../x ()',
+    );
+  });
+
   it('is said where the engine says nothing', () => {
     expect(failureOf('podman', { ...failed, missing: true }).why).toMatch(/^podman is not on this host/);
     expect(failureOf('docker', { ...failed, timedOut: true })).toMatchObject({ reason: 'timeout' });
