@@ -1,11 +1,13 @@
 import { closeSync, constants, lstatSync, openSync, type Stats } from 'node:fs';
-import { type BytePath, bytePath, eachEntry, realPath } from './each-entry.ts';
+import { type BytePath, bytePath, eachEntry, entriesOf, isText, realPath } from './each-entry.ts';
 
 const BLOCK_BYTES = 512;
 /** Far under the kernel's 4,096 bytes for a path, since each look walks all of it: below that, the walk starts anew from a descriptor. */
 const LONG_PATH = 500;
 /** Entries that are looked at together, or given away together. */
 const BATCH = 512;
+/** A directory of no more than this, by its own size, holds some thousands of entries. */
+const SMALL_BYTES = 65_536;
 /** Entries looked at before some are given away: handing over costs as much as looking at hundreds. */
 const WORTH_SHARING = 1_000;
 const GONE = { throwIfNoEntry: false } as const;
@@ -13,6 +15,7 @@ const GONE = { throwIfNoEntry: false } as const;
 /** Something to measure: a directory, or some entries of one. */
 export interface Part {
   readonly folder: BytePath;
+  readonly isSmall: boolean;
   /** Null: all of it. */
   readonly names: readonly BytePath[] | null;
 }
@@ -48,11 +51,11 @@ export function measureTree(root: string): number {
 /** The same, of which some may be given away. */
 export function measureShared(root: string, sharing: Sharing | null): Measured {
   const top = bytePath(root);
-  const stat = look(top);
+  const stat = look(root);
   if (!stat) return { bytes: 0, linked: null };
   const own = stat.blocks * BLOCK_BYTES;
   if (!stat.isDirectory()) return { bytes: own, linked: null };
-  const below = new Measuring(sharing).run([{ folder: top, names: null }]);
+  const below = new Measuring(sharing).run([{ folder: top, isSmall: isSmall(stat), names: null }]);
   return { ...below, bytes: own + below.bytes };
 }
 
@@ -111,19 +114,20 @@ class Measuring {
     return { bytes: this.#blocks * BLOCK_BYTES, linked: this.#isPart ? this.#links() : null };
   }
 
-  #measure({ base, folder, names }: Pending): void {
+  #measure({ base, folder, isSmall, names }: Pending): void {
     const from = folder.length > LONG_PATH ? baseAt(folder) : base;
     from.users += 1;
     const at = from === base ? folder : from.path;
     if (names) this.#batch(from, at, names);
-    else this.#folder(from, at);
+    else this.#folder(from, at, isSmall);
     done(from);
     done(base);
   }
 
-  #folder(base: Base, folder: BytePath): void {
+  #folder(base: Base, folder: BytePath, isSmall: boolean): void {
     let names: BytePath[] = [];
     try {
+      if (isSmall) return this.#batch(base, folder, entriesOf(folder));
       eachEntry(folder, (name) => {
         names.push(name);
         if (names.length < BATCH) return;
@@ -138,13 +142,15 @@ class Measuring {
 
   /** Looks at entries of one directory; those that are directories are looked into later. */
   #batch(base: Base, folder: BytePath, names: readonly BytePath[]): void {
-    if (names.length === BATCH && base.fd === null && this.#mayGive()) return this.#give([{ folder, names }]);
+    if (names.length === BATCH && base.fd === null && this.#mayGive())
+      return this.#give([{ folder, isSmall: false, names }]);
+    const isPlain = isText(folder);
     for (const name of names) {
       const file = `${folder}/${name}`;
-      const stat = look(file);
+      const stat = look(isPlain && isText(name) ? file : Buffer.from(file, 'latin1'));
       if (!stat) continue;
       const isFolder = stat.isDirectory();
-      if (isFolder) this.#push(base, { folder: file, names: null });
+      if (isFolder) this.#push(base, { folder: file, isSmall: isSmall(stat), names: null });
       else if (stat.nlink > 1 && this.#isCounted(stat)) continue;
       this.#blocks += stat.blocks;
     }
@@ -171,7 +177,7 @@ class Measuring {
     ];
     this.#pending.unshift(...mine);
     if (given.length === 0) return;
-    this.#give(given.map(({ folder, names }) => ({ folder, names })));
+    this.#give(given.map(({ folder, isSmall, names }) => ({ folder, isSmall, names })));
     for (const { base } of given) done(base);
   }
 
@@ -212,9 +218,13 @@ function baseAt(folder: BytePath): Base {
   }
 }
 
-function look(file: BytePath): Stats | undefined {
+function isSmall(folder: Stats): boolean {
+  return folder.size > 0 && folder.size <= SMALL_BYTES;
+}
+
+function look(file: string | Buffer): Stats | undefined {
   try {
-    return lstatSync(realPath(file), GONE);
+    return lstatSync(file, GONE);
   } catch {
     return undefined; // unreadable above it
   }

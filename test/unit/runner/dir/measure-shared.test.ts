@@ -22,7 +22,7 @@ afterEach(() => cleanup.run());
 
 function fill(folder: string, files: number): void {
   mkdirSync(folder, { recursive: true });
-  for (let n = 0; n < files; n += 1) writeFileSync(path.join(folder, `f${n}`), '');
+  for (let n = 0; n < files; n += 1) writeFileSync(path.join(folder, `file-${n}-${'x'.repeat(30)}`), '');
 }
 
 function du(file: string): number {
@@ -46,7 +46,7 @@ function measuredByMany(folder: string): { all: Measured[]; looked: number } {
 it('what several threads measure is the sum of du: folders, files of one folder, hard links once', {
   timeout: 30_000,
 }, () => {
-  fill(path.join(root, 'wide'), 2_600);
+  fill(path.join(root, 'wide'), 4_000);
   const folders = Array.from({ length: 20 }, (_, n) => path.join(root, `d${n}/é\u0001`));
   for (const folder of folders) fill(folder, 80);
   for (const [n, folder] of folders.entries()) {
@@ -58,7 +58,7 @@ it('what several threads measure is the sum of du: folders, files of one folder,
   const { all, looked } = measuredByMany(root);
   expect(all.length).toBeGreaterThan(2);
   expect(sumOf(all)).toBe(du(root));
-  expect(looked).toBe(2_600 + 20 * (1 + 1 + 80 + 1 + 3) + 1);
+  expect(looked).toBe(4_000 + 20 * (1 + 1 + 80 + 1 + 3) + 1);
 });
 
 it('a small tree is given to nobody', () => {
