@@ -87,7 +87,7 @@ export async function verifyDir(of: Inspected, onProgress: Hear): Promise<Verifi
   const { dir, namespaces, saved, trash } = of;
   const found: Verified = { faults: [], removed: [], skipped: [] };
   const { removed, kept } = await removeUnowned(dir, trash);
-  found.removed.push(...removed.map(({ name, fault }) => `jobs/${name}, which had ${fault}`));
+  found.removed.push(...removed);
   found.faults.push(...kept);
 
   const names = namespaces.records.names();
@@ -96,8 +96,9 @@ export async function verifyDir(of: Inspected, onProgress: Hear): Promise<Verifi
   for (const [at, name] of names.entries()) {
     await breathe();
     onProgress(at, names.length + checkouts.length);
-    const fault = faultOf(dir, namespaces, name);
-    if (fault !== null) found.faults.push(`cache/${name} ${fault}`);
+    const checked = verifyNamespace(dir, namespaces, name);
+    if (checked === 'skipped') found.skipped.push(`cache/${name}`);
+    if (typeof checked === 'object') found.faults.push(`cache/${name} ${checked.fault}`);
   }
   namespaces.tidyRecords();
   for (const [at, name] of checkouts.entries()) {
@@ -118,14 +119,18 @@ async function undeletable(dir: RunnerDir, trash: Trash): Promise<string[]> {
 }
 
 /** Under its guard: who has it may just be making or removing it, with its record. */
-function faultOf(dir: RunnerDir, namespaces: Namespaces, name: string): string | null {
+function verifyNamespace(
+  dir: RunnerDir,
+  namespaces: Namespaces,
+  name: string,
+): 'whole' | 'skipped' | { fault: string } {
   const guard = dir.guards.try(guardName.namespace(name), 'exclusive');
-  if (!guard) return null;
+  if (!guard) return 'skipped';
   try {
     const stat = lstatSync(dir.layout.namespace(name), { throwIfNoEntry: false });
-    if (!stat) return null; // just evicted
-    if (!stat.isDirectory()) return 'is no directory: its next job makes it anew';
-    return namespaces.records.read(name) ? null : 'has no record that can be read: it is evicted first';
+    if (stat && !stat.isDirectory()) return { fault: 'is no directory: its next job makes it anew' };
+    if (!stat || namespaces.records.read(name)) return 'whole'; // or just evicted
+    return { fault: 'has no record that can be read: it is evicted first' };
   } finally {
     guard.release();
   }

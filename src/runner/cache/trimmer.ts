@@ -5,7 +5,7 @@ import type { FileThreads } from '../dir/file-threads.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import type { Trash } from '../dir/trash.ts';
 import type { RunnerLog, SizeOrShare } from '../options.ts';
-import { saidOf, unownedTrees } from '../sweep/unowned-trees.ts';
+import { keepersOf } from '../sweep/unowned-trees.ts';
 import type { Namespaces } from './namespaces.ts';
 import { breather, type Eviction, evict, type TrimEntry } from './plan-trim.ts';
 import type { SavedCheckouts } from './saved-checkouts.ts';
@@ -75,7 +75,7 @@ export class Trimmer {
     try {
       await runChore(this.#dir.layout.locks, 'trim', async (signal) => {
         this.#trash.empty();
-        this.#warnOfUnreadable();
+        this.#warnOfKeepers();
         await this.#removeUnwanted();
         this.#namespaces.tidyRecords();
         // What is on its way out still counts on the disk: without this wait, too much would follow it.
@@ -103,14 +103,12 @@ export class Trimmer {
     return { removed, busy };
   }
 
-  /** Once each: it keeps everything, and the report of what is in use would not say why. */
-  #warnOfUnreadable(): void {
-    for (const tree of unownedTrees(this.#dir.layout.jobs)) {
-      if (tree.fault === 'no owner record' || this.#warned.has(tree.name)) continue;
-      this.#warned.add(tree.name);
-      const remedy =
-        'it goes with its job, or when a runner starts or `vole cache verify` runs while no runner lives';
-      this.#log.warn({ tree: tree.name }, `${saidOf(tree)}; ${remedy}`);
+  /** Once each: the report of what is in use would not say why. */
+  #warnOfKeepers(): void {
+    for (const { tree, why } of keepersOf(this.#dir)) {
+      if (this.#warned.has(tree)) continue;
+      this.#warned.add(tree);
+      this.#log.warn({ tree }, why);
     }
   }
 

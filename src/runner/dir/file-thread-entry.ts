@@ -1,9 +1,24 @@
 /** FILE THREAD of a runner: deletes and measures trees, one question at a time, blocking only itself. */
+import { readlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { oneLine } from '../../shared/errors.ts';
 import { type FileAnswer, type FileQuestion, SHARED } from './file-messages.ts';
 import { measureParts, measureShared, type Sharing } from './measure-tree.ts';
 import { removeTree } from './remove-tree.ts';
+
+/** Where there are too few cores, the main thread with its heartbeats goes before. */
+const NICE = 5;
+
+function stepBack(): void {
+  try {
+    // Linux gives each thread a priority of its own, under the number that it has as a task.
+    os.setPriority(Number(path.basename(readlinkSync('/proc/thread-self'))), NICE);
+  } catch {
+    // then it has that of the process
+  }
+}
 
 const shared = workerData as Int32Array;
 const say = (answer: FileAnswer): void => parentPort?.postMessage(answer);
@@ -33,4 +48,5 @@ function answerTo(question: FileQuestion): FileAnswer {
   }
 }
 
+stepBack();
 parentPort?.on('message', (question: FileQuestion) => say(answerTo(question)));

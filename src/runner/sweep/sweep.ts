@@ -21,8 +21,8 @@ import type { Trash } from '../dir/trash.ts';
 import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
-import { hostFacts, leftoversOf, ownerState } from './owner-state.ts';
-import { isAbandoned, markerOf, TAKEN, TREE } from './unowned-trees.ts';
+import { hostFacts, leftoversOf, type OwnerFacts, ownerState } from './owner-state.ts';
+import { ELSEWHERE, isAbandoned, markerOf, TAKEN, TREE } from './unowned-trees.ts';
 
 /** A run whose runner has died; its tree stays until `dispose`, so that the rest of its log can be sent. */
 export interface DeadRun {
@@ -47,6 +47,7 @@ export interface SweptEngine {
 }
 
 const GONE_MS = 10_000;
+const INIT_GONE_MS = 1_000;
 
 /**
  * Ends and removes what dead processes of this directory left. `process`: the name in the seat that
@@ -83,6 +84,7 @@ class Sweeper {
   readonly #dead: DeadRun[] = [];
   readonly #lines: string[] = [];
   #engineSwept = false;
+  #waitedForInits = false;
 
   constructor(dir: RunnerDir, trash: Trash, process: string, engine: SweptEngine) {
     this.#dir = dir;
@@ -184,12 +186,15 @@ class Sweeper {
   async #owned(record: OwnerRecord, tree: string): Promise<void> {
     const { identity } = record;
     const name = path.basename(tree);
-    const foreign = identity.directory !== this.#dir.id;
-    if (!foreign && this.#seats.lives(identity.process)) return;
-    const state = foreign ? 'unknown' : ownerState(record, hostFacts());
+    if (identity.directory !== this.#dir.id) {
+      this.#lines.push(`left tree ${name}: it was made in another directory`);
+      return;
+    }
+    if (this.#seats.lives(identity.process)) return;
+    const state = ownerState(record, await this.#factsOf(record));
     if (state === 'alive') return;
     if (state === 'unknown') {
-      this.#lines.push(`left tree ${name}: its processes cannot be looked up from here`);
+      this.#lines.push(`left tree ${name}: ${ELSEWHERE}`);
       return;
     }
     if (state === 'leftovers' && !(await endLeftovers(record))) {
@@ -208,6 +213,20 @@ class Sweeper {
     renameSync(tree, mine);
     const spool = path.join(mine, 'log');
     this.#dead.push({ run, attempt, server, account, spool, dispose: () => this.#put(mine) });
+  }
+
+  /**
+   * A runner that was the first process of its pid namespace, as in a container, takes that whole
+   * namespace with it: the kernel kills what is in it when the runner has died. Its seat is free a moment
+   * before that, so the moment is waited for.
+   */
+  async #factsOf({ identity }: OwnerRecord): Promise<OwnerFacts> {
+    const facts = hostFacts();
+    if (identity.pid !== 1 || identity.bootId !== facts.bootId) return facts;
+    if (identity.pidNamespace === facts.pidNamespace) return facts;
+    if (!this.#waitedForInits) await delay(INIT_GONE_MS);
+    this.#waitedForInits = true;
+    return { ...facts, pidNamespaceIsGone: () => true };
   }
 
   #put(file: string): void {

@@ -8,6 +8,7 @@ import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
+import { hostFacts, ownerState } from './owner-state.ts';
 
 /** No tree takes this long to be made. */
 const MAKING_MS = 3_600_000;
@@ -44,18 +45,54 @@ export function isAbandoned(tree: string): boolean {
   return stat !== undefined && Date.now() - stat.ctimeMs > MAKING_MS;
 }
 
+/** Why the tree of a runner that has died is kept, and what to do. */
+export const ELSEWHERE =
+  'its runner has died in another pid namespace, such as a container, which may still be there; once it is gone, `vole cache verify` removes the tree, as root on the host itself';
+
+/** Trees of dead runners in pid namespaces of this boot that are not ours. */
+function treesOfElsewhere(dir: RunnerDir): { name: string; isGone: boolean }[] {
+  const seats = new ProcessSeats(dir);
+  const facts = hostFacts();
+  return readdirSync(dir.layout.jobs).flatMap((name) => {
+    const record = name.startsWith(NEW_PREFIX) ? null : readOwner(path.join(dir.layout.jobs, name));
+    if (record === null || record === 'unreadable') return [];
+    const { directory, bootId, pidNamespace, process } = record.identity;
+    if (directory !== dir.id || bootId !== facts.bootId || pidNamespace === facts.pidNamespace) return [];
+    if (seats.lives(process)) return [];
+    return [{ name, isGone: ownerState(record, facts) === 'dead' }];
+  });
+}
+
+/** Trees that keep from removal what nobody may use any more, with a line for each: why, and what to do. */
+export function keepersOf(dir: RunnerDir): { tree: string; why: string }[] {
+  const remedy =
+    'it goes with its job, or when a runner starts or `vole cache verify` runs while no runner lives';
+  const unreadable = unownedTrees(dir.layout.jobs).filter(({ fault }) => fault !== 'no owner record');
+  return [
+    ...unreadable.map((tree) => ({ tree: tree.name, why: `${saidOf(tree)}; ${remedy}` })),
+    ...treesOfElsewhere(dir).flatMap(({ name, isGone }) =>
+      isGone ? [] : [{ tree: name, why: keptElsewhere(name) }],
+    ),
+  ];
+}
+
+function keptElsewhere(name: string): string {
+  return `jobs/${name} is kept, and what its job used: ${ELSEWHERE}`;
+}
+
 /**
  * Removes such trees where nobody can own them: no runner process lives that may have run a job, and
- * none can come meanwhile since it would have to sweep first, and no process of theirs runs. Gives the
- * names that it removed, and for each other a line that says what keeps it and what to do.
+ * none can come meanwhile since it would have to sweep first, and no process of theirs runs. And those of
+ * dead runners elsewhere, which no start there comes to sweep. Gives a line for each: what was removed;
+ * what is kept, why, and what to do.
  */
 export async function removeUnowned(
   dir: RunnerDir,
   trash: Trash,
-): Promise<{ removed: UnownedTree[]; kept: string[] }> {
-  const removed: UnownedTree[] = [];
+): Promise<{ removed: string[]; kept: string[] }> {
+  const removed: string[] = [];
   const kept: string[] = [];
-  if (unownedTrees(dir.layout.jobs).length === 0) return { removed, kept };
+  if (unownedTrees(dir.layout.jobs).length + treesOfElsewhere(dir).length === 0) return { removed, kept };
   const turn = await dir.guards.exclusive('sweep');
   try {
     const othersLive = new ProcessSeats(dir).othersThan(null);
@@ -68,7 +105,15 @@ export async function removeUnowned(
         ? 'runners live that may own it: when its job is over, stop them'
         : runningOf(dir, tree.name);
       if (why !== null) kept.push(`${saidOf(tree)}: ${why}, then run \`vole cache verify\` again`);
-      else if (trash.tryPut(path.join(dir.layout.jobs, tree.name)) === 'put') removed.push(tree);
+      else if (trash.tryPut(path.join(dir.layout.jobs, tree.name)) === 'put') {
+        removed.push(`jobs/${tree.name}, which had ${tree.fault}`);
+      }
+    }
+    for (const { name, isGone } of treesOfElsewhere(dir)) {
+      if (!isGone) kept.push(keptElsewhere(name));
+      else if (trash.tryPut(path.join(dir.layout.jobs, name)) === 'put') {
+        removed.push(`jobs/${name}, whose runner has died with its pid namespace`);
+      }
     }
   } finally {
     turn.release();
@@ -83,7 +128,7 @@ function runningOf(dir: RunnerDir, tree: string): string | null {
 }
 
 /** With what it means for the caches. */
-export function saidOf({ name, fault }: UnownedTree): string {
+function saidOf({ name, fault }: UnownedTree): string {
   const cost =
     fault === 'no owner record' ? '' : ', so nothing in cache/ and git/ can be removed while it is there';
   return `jobs/${name} has ${fault}${cost}`;

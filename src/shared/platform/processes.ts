@@ -167,3 +167,33 @@ export function bootId(): string {
 export function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid');
 }
+
+/** The kernel's own number of the pid namespace that all others are below, and that sees every process. */
+const FIRST_PID_NAMESPACE = 'pid:[4026531836]';
+
+/**
+ * Whether no process is left in a pid namespace. False where that cannot be known: from within another
+ * one than the first, or where a process of some other one may not be looked at.
+ */
+export function pidNamespaceIsGone(namespace: string): boolean {
+  if (pidNamespace() !== FIRST_PID_NAMESPACE) return false;
+  return allPids().every((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/ns/pid`) !== namespace;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const hasEnded = code === 'ENOENT' || code === 'ESRCH';
+      return hasEnded || isInFirstNamespace(pid);
+    }
+  });
+}
+
+/** By its pids, which anybody may read: one for each namespace that it is in. As seen from the first. */
+function isInFirstNamespace(pid: number): boolean {
+  try {
+    const pids = /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    return pids !== undefined && !pids.includes('\t');
+  } catch {
+    return true; // it has ended
+  }
+}

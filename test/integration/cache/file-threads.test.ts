@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FileThreads } from '../../../src/runner/dir/file-threads.ts';
@@ -34,6 +34,21 @@ it('a large tree is measured as du measures it, again and again, alone and besid
   expect([first, second]).toEqual([whole, whole]);
   expect(each).toEqual(parts.map(du));
   expect(threads.entries).toBeGreaterThan(20_000);
+});
+
+it('they step back before the main thread where there are too few cores', async () => {
+  const nice = (thread: string): string => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')')).split(' ')[17] ?? '';
+  };
+  const before = new Set(readdirSync('/proc/self/task'));
+  const own = Number(nice(`${process.pid}`));
+  await threads.measure(path.dirname(root));
+  const niced = readdirSync('/proc/self/task')
+    .filter((thread) => !before.has(thread))
+    .map(nice);
+  expect(niced).toContain('5');
+  expect(Number(nice(`${process.pid}`))).toBe(own);
 });
 
 it('many trees are deleted, and what is measured meanwhile is not kept waiting by them', async () => {

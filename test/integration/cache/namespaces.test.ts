@@ -13,6 +13,7 @@ import {
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardName } from '../../../src/shared/dir-layout.ts';
+import { otherPidNamespace } from '../../support/other-pid-namespace.ts';
 import { CacheRig, DEAD } from '../../support/runner-dir-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 
@@ -216,7 +217,6 @@ describe('--no-cache', () => {
 
 describe('a namespace that no guard holds', () => {
   it.each([
-    { of: 'a runner in another pid namespace', change: { pidNamespace: 'pid:[1]', ...DEAD }, result: 'busy' },
     { of: 'a dead runner without processes', change: DEAD, result: 'removed' },
     { of: 'an earlier boot', change: { bootId: 'another', pidNamespace: 'pid:[1]' }, result: 'removed' },
     { of: 'a live runner that has let it go', change: {}, result: 'removed' },
@@ -236,6 +236,14 @@ describe('a namespace that no guard holds', () => {
       `${JSON.stringify({ ...container, what: 'container-gone' })}\n`,
     );
     expect(one.namespaces.removeIfFree(name)).toBe('removed');
+  });
+
+  it('and whose record is of a runner in another pid namespace: busy', async () => {
+    const pidNamespace = await otherPidNamespace(cleanup);
+    if (pidNamespace === null) return; // not as this user
+    const name = await one.fill('a/a');
+    one.leaveTree(one.identity({ namespace: name, pidNamespace, ...DEAD }));
+    expect(other.namespaces.removeIfFree(name)).toBe('busy');
   });
 
   it('is busy while any owner record cannot be read, since it may be its', async () => {

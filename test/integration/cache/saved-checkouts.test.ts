@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { guardName } from '../../../src/shared/dir-layout.ts';
 import { CacheActor } from '../../support/cache-actor.ts';
+import { otherPidNamespace } from '../../support/other-pid-namespace.ts';
 import { CacheRig, DEAD } from '../../support/runner-dir-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 
@@ -71,8 +72,10 @@ describe('a saved checkout', () => {
     expect(existsSync(bare)).toBe(false);
   });
 
-  it('is busy while processes of a dead runner may read it', () => {
-    rig.leaveTree(rig.identity({ ...DEAD, git: NAME, pidNamespace: 'pid:[1]' }));
+  it('is busy while processes of a dead runner may read it', async () => {
+    const pidNamespace = await otherPidNamespace(cleanup);
+    if (pidNamespace === null) return; // not as this user
+    rig.leaveTree(rig.identity({ ...DEAD, git: NAME, pidNamespace }));
     expect(rig.saved.removeIfFree(NAME)).toBe('busy');
   });
 

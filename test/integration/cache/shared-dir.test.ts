@@ -19,6 +19,7 @@ import { ProcessSeats } from '../../../src/runner/dir/process-seats.ts';
 import { type Swept, sweep } from '../../../src/runner/sweep/sweep.ts';
 import { isAlive, processStat } from '../../../src/shared/platform/processes.ts';
 import { type CacheRig, cacheRig, identityOf, keyOf } from '../../support/cache-rig.ts';
+import { otherPidNamespace } from '../../support/other-pid-namespace.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 
@@ -149,14 +150,12 @@ describe('a sweep', () => {
   });
 
   test('takes a reused pid of an earlier boot for dead, and one of another pid namespace for unknown', async () => {
+    const pidNamespace = await otherPidNamespace(cleanup);
+    if (pidNamespace === null) return; // not as this user
     const earlier = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { bootId: 'other' }));
     const moved = path.join(rig.dir.layout.jobs, '8-1.0123abcd');
     renameSync(earlier.path, moved);
-    const elsewhere = makeJobTree(
-      rig.dir,
-      rig.trash,
-      identityOf(rig.dir, { run: 9, pidNamespace: 'pid:[1]' }),
-    );
+    const elsewhere = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { run: 9, pidNamespace }));
     renameSync(elsewhere.path, path.join(rig.dir.layout.jobs, '10-1.0123abcd'));
     const { dead, lines } = await sweepAs('one');
     expect(dead).toHaveLength(1);

@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { makeJobTree } from '../../../src/runner/dir/job-tree.ts';
+import { sweep } from '../../../src/runner/sweep/sweep.ts';
 import { CacheRig } from '../runner-dir-rig.ts';
 import { Cleanup } from '../temp.ts';
 
@@ -31,6 +32,11 @@ switch (what) {
       void rig.trash.settled().then(() => process.exit(0));
     });
     await forever();
+    break;
+  }
+  case 'sweep': {
+    const { dead, lines } = await sweep(rig.dir, rig.trash, 'of-an-actor');
+    say(JSON.stringify({ dead: dead.length, lines }));
     break;
   }
   case 'trees':

@@ -4,14 +4,21 @@ import { spawn } from 'node:child_process';
 import { writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { makeJobTree } from '../../../src/runner/dir/job-tree.ts';
+import { ProcessSeats } from '../../../src/runner/dir/process-seats.ts';
 import { cacheRig, identityOf, keyOf } from '../cache-rig.ts';
 
 const [root = ''] = process.argv.slice(2);
 const rig = await cacheRig(root, path.resolve(import.meta.dirname, '..'));
+const name = `owner-${process.pid}-${Date.now()}`;
+new ProcessSeats(rig.dir).take(name);
 const held = await rig.namespaces.hold(keyOf('o/n'), AbortSignal.timeout(20_000));
 writeFileSync(path.join(held.path, 'file'), 'x'.repeat(10_000)); // an empty directory takes no room everywhere
 const marker = `marker-${process.pid}`;
-const tree = makeJobTree(rig.dir, rig.trash, identityOf(rig.dir, { namespace: held.name, marker }));
+const tree = makeJobTree(
+  rig.dir,
+  rig.trash,
+  identityOf(rig.dir, { namespace: held.name, marker, process: name }),
+);
 const child = spawn('sleep', ['300'], {
   cwd: tree.path,
   detached: true,

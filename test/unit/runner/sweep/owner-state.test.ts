@@ -32,6 +32,7 @@ function facts(change: Partial<OwnerFacts>): OwnerFacts {
     bootId: 'this',
     pidNamespace: 'here',
     sameProcessAlive: () => false,
+    pidNamespaceIsGone: () => false,
     leftovers: () => [],
     ...change,
   };
@@ -45,6 +46,11 @@ it.each([
   },
   { state: 'dead', of: 'another boot and namespace', change: { bootId: 'that', pidNamespace: 'there' } },
   { state: 'unknown', of: 'another pid namespace of this boot', change: { pidNamespace: 'there' } },
+  {
+    state: 'dead',
+    of: 'another pid namespace that is gone, whose pids are others here',
+    change: { pidNamespace: 'there', pidNamespaceIsGone: () => true, sameProcessAlive: () => true },
+  },
   { state: 'alive', of: 'a process with its pid and start', change: { sameProcessAlive: () => true } },
   { state: 'leftovers', of: 'processes of the job alone', change: { leftovers: () => [process] } },
   { state: 'dead', of: 'nothing', change: {} },
