@@ -76,7 +76,7 @@ test('of the images that were built, the last --image-keep stay, and one that is
   await rig.api('POST', `/api/runs/${long}/cancel`);
   await rig.ended(long);
   await until('one image', async () => (await images()).length === 1);
-  expect(imageFiles(path.join(dir(), 'images'))).toHaveLength(1);
+  await until('one record', () => imageFiles(path.join(dir(), 'images')).length === 1);
   await passes('c');
   expect(await images()).toHaveLength(1);
   await passes('a2'); // and what has gone is built again

@@ -72,7 +72,6 @@ export class ForgeE2eRig {
   /** Pushes a commit and sends its webhook; gives the commit. */
   async push(files: Readonly<Record<string, string>>): Promise<string> {
     const sha = this.git.push(files);
-    this.project.commits = null;
     const status = await this.deliver('push', pushPayload({ after: sha }));
     if (status !== 202) throw new Error(`the push was answered ${status}`);
     return sha;

@@ -52,6 +52,7 @@ async function storm(
   };
   const kill = async (name: string, child: ChildProcess): Promise<void> => {
     running.delete(name);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended by itself`);
     appendFileSync(path.join(root, 'log'), `killing ${name}\n`);
     const exited = once(child, 'exit');
     child.kill('SIGCONT');

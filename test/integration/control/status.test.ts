@@ -109,6 +109,13 @@ describe('the status of a commit', () => {
     expect(rig.forge.seen('GET', /\/status$/)).toHaveLength(2);
   });
 
+  it('of a commit that the forge does not have is given up in the end', async () => {
+    rig.project.commits = new Set();
+    await rig.queue(newRun({ key: 'test' }));
+    await rig.passUntilIdle();
+    expect(await rig.dead()).toEqual([expect.stringMatching(/^status: POST .*\/statuses\/a+: HTTP 404/)]);
+  });
+
   it('holds no secret of the repository', async () => {
     await rig.secrets.set(REPOSITORY, 'TOKEN', Buffer.from('very-secret-word'));
     await rig.queue(newRun({ key: 'test' }));

@@ -21,9 +21,13 @@ function block(ms: number): void {
 async function use(id: string): Promise<void> {
   const guard = await guards.shared('ns');
   say(`grant ${id} shared`);
-  mkdirSync(namespace, { recursive: true });
   const file = path.join(namespace, id);
-  writeFileSync(file, id);
+  try {
+    mkdirSync(namespace, { recursive: true });
+    writeFileSync(file, id);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // evicted meanwhile: it is said below
+  }
   if (Math.random() < 0.1) block(Math.random() * 150);
   else await delay(Math.random() * 30);
   if (!existsSync(file)) say(`missing ${id}`);
@@ -36,7 +40,13 @@ function evict(id: string): void {
   if (!guard) return;
   say(`grant ${id} exclusive`);
   const away = path.join(trash, id);
-  if (existsSync(namespace)) renameSync(namespace, away);
+  const isThere = existsSync(namespace);
+  try {
+    if (isThere) renameSync(namespace, away);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    say(`missing ${id}`); // another has evicted it at the same time
+  }
   if (Math.random() < 0.1) block(20);
   say(`end ${id}`);
   guard.release();

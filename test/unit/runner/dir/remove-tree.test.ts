@@ -82,7 +82,7 @@ test('a tree deeper than the longest path is deleted', () => {
   const dir = cleanup.tempDir();
   const root = path.join(dir, 'root');
   const script =
-    'fs.mkdirSync(process.argv[1]); process.chdir(process.argv[1]); for (let n = 0; n < 1500; n++) { fs.mkdirSync("dir"); process.chdir("dir"); }';
+    'fs.mkdirSync(process.argv[1]); process.chdir(process.argv[1]); for (let n = 0; n < 1500; n++) { fs.mkdirSync("dir"); process.chdir("dir"); } fs.writeFileSync("file", Buffer.alloc(10_000, 1))';
   execFileSync(process.execPath, ['-e', script, root]);
   expect(measureTree(root)).toBeGreaterThan(0);
   expect(removeTree(root)).toEqual([]);
