@@ -115,7 +115,7 @@ describe('an unprivileged runner', () => {
     const runner = rig.runner(['--key', `${rig.keyFile}.other`, ...args], { HOME: home }, command);
     /** `vole cache` as the same user. */
     const cache = (what: string) => {
-      const [program = '', ...rest] = [...command, 'cache', what, '--dir', dir()];
+      const [program, ...rest] = [...command, 'cache', what, '--dir', dir()];
       return spawnSync(program, rest, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: home } });
     };
     return Object.assign(runner, { cache });
