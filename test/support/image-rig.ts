@@ -70,6 +70,11 @@ export async function removeLeft(engine: TestEngine, directory: string): Promise
     await engine.containers(`vole.directory=${directory}`),
   );
   if (!removed.ok) throw new Error(removed.failure.why);
+  const label = `label=vole.directory=${directory}`;
+  const networks = (await engine.call('network', 'ls', '--quiet', '--filter', label))
+    .split('\n')
+    .filter(Boolean);
+  if (networks.length > 0) await engine.call('network', 'rm', ...networks);
   await removeBuiltImages(engine, directory);
 }
 
