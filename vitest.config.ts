@@ -1,4 +1,3 @@
-import os from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -8,8 +7,6 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     pool: 'forks',
-    // On two cores Vitest would take one: most of these tests wait for other processes.
-    maxWorkers: Math.max(2, os.availableParallelism() - 1),
     reporters: ['default', './test/support/skipped-reporter.ts'],
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },

@@ -59,9 +59,11 @@ export class Progress {
   }
 
   #draw(): void {
-    this.#drawn = performance.now();
-    const step = this.#drawn - this.#begun >= AFTER_MS ? this.#look() : null;
-    if (step) this.#live.set([barOf(step)]);
+    const now = performance.now();
+    const step = now - this.#begun >= AFTER_MS ? this.#look() : null;
+    if (!step) return;
+    this.#drawn = now;
+    this.#live.set([barOf(step)]);
   }
 }
 

@@ -4,6 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Trust } from '../../src/shared/job-spec.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
+import { removeLeftAtEnd } from '../support/image-rig.ts';
 import { RunnerRig } from '../support/runner-rig.ts';
 import { newRun } from '../support/store-rig.ts';
 import { Cleanup } from '../support/temp.ts';
@@ -15,6 +16,7 @@ afterEach(() => cleanup.run());
 async function start(): Promise<Rig> {
   const rig = await Rig.start();
   cleanup.defer(() => rig.close());
+  removeLeftAtEnd(rig.cleanup, engine(), path.join(rig.root, 'dir'));
   return rig;
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
+import { removeLeftAtEnd } from '../support/image-rig.ts';
 
 const engine = useEngine();
 let rig: Rig;
@@ -14,6 +15,7 @@ const bin = path.resolve(import.meta.dirname, '../../bin/vole.cjs');
 it('twenty jobs that would each take a core leave the heartbeats in time', async () => {
   // A heartbeat comes every five seconds: one that is three late loses its run.
   rig = await Rig.start(['--lease-time', '8']);
+  removeLeftAtEnd(rig.cleanup, engine(), path.join(rig.root, 'dir'));
   const busy: Job = { image: engine().image, steps: ['echo begun; until [ -e /cache/go ]; do :; done'] };
   await rig.repository('o/r', Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`j${i}`, busy])));
   const runner = rig.runner(['--jobs', '20', '--container-cpus', '0.1', '--container-pids', '100']);
@@ -30,6 +32,7 @@ it('twenty jobs that would each take a core leave the heartbeats in time', async
 describe('a runner that cannot see the processes of its containers', () => {
   it('knows what they died of, ends what a step left, and gives a trap its grace', async () => {
     rig = await Rig.start();
+    removeLeftAtEnd(rig.cleanup, engine(), path.join(rig.root, 'dir'));
     const { image } = engine();
     await rig.repository('o/r', {
       greedy: { image, steps: ['dd if=/dev/zero of=/dev/null bs=200M count=1'] },

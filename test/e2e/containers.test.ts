@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Guards } from '../../src/shared/lock/guard.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
+import { directoryId, removeLeftAtEnd } from '../support/image-rig.ts';
 import { OwnEngine } from '../support/own-engine.ts';
 import { until } from '../support/until.ts';
 import { vole } from '../support/vole-process.ts';
@@ -13,6 +14,7 @@ const engine = useEngine();
 let rig: Rig;
 beforeEach(async () => {
   rig = await Rig.start();
+  removeLeftAtEnd(rig.cleanup, engine(), dir());
 });
 afterEach(() => rig?.close());
 
@@ -27,10 +29,7 @@ function entries(folder: string): string[] {
 
 /** Containers of this rig's directory. */
 async function containers(): Promise<string[]> {
-  const { id } = JSON.parse(execFileSync('cat', [path.join(dir(), 'format.json')], { encoding: 'utf8' })) as {
-    id: string;
-  };
-  return await engine().containers(`vole.directory=${id}`);
+  return await engine().containers(`vole.directory=${directoryId(dir())}`);
 }
 
 const passes = async (id: number) => expect(await rig.ended(id)).toMatchObject({ state: 'passed' });
@@ -116,7 +115,7 @@ describe('an unprivileged runner', () => {
     const runner = rig.runner(['--key', `${rig.keyFile}.other`, ...args], { HOME: home }, command);
     /** `vole cache` as the same user. */
     const cache = (what: string) => {
-      const [program = '', ...rest] = [...command, 'cache', what, '--dir', dir()];
+      const [program, ...rest] = [...command, 'cache', what, '--dir', dir()];
       return spawnSync(program, rest, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: home } });
     };
     return Object.assign(runner, { cache });

@@ -107,7 +107,10 @@ test('after a SIGKILL in a build the next start ends it, and removes an image th
   await runner.destroy();
   rmSync(path.join(dir(), 'images', `${lost}.json`));
   const { stdout } = await vole(['doctor', '--dir', dir()]);
-  expect(stdout).toMatch(new RegExp(`warn +leftovers +container vole-${long}-1\\S+, image ${lost}\\n`));
+  const [, left = ''] = /warn +leftovers +(.*)\n/.exec(stdout) ?? [];
+  expect(left).toMatch(new RegExp(`container vole-${long}-1\\S+, image ${lost}$`));
+  expect(left.match(/tree \d+-1\.\w+/g)).toHaveLength(2);
+  expect(left).toMatch(/process \d+/); // the client of the build, which goes on
 
   const next = rig.runner();
   await next.says(/ready/);
@@ -120,7 +123,7 @@ test('after a SIGKILL in a build the next start ends it, and removes an image th
   expect(next.stderr).toContain(`removed a built image of no use, ${lost}`);
   expect(await images()).toHaveLength(1);
   expect((await vole(['doctor', '--dir', dir()])).stdout).toMatch(
-    /ok +leftovers +no containers, networks or images/,
+    /ok +leftovers +no trees, processes, containers, networks or images/,
   );
 });
 

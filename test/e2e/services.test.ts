@@ -5,7 +5,7 @@ import { openDir } from '../../src/runner/dir/open-dir.ts';
 import { objectsWith } from '../../src/shared/engine/objects.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
-import { directoryId, removeBuiltImages } from '../support/image-rig.ts';
+import { directoryId, removeBuiltImages, removeLeftAtEnd } from '../support/image-rig.ts';
 import { OwnEngine } from '../support/own-engine.ts';
 import { answering, sh } from '../support/service-rig.ts';
 import { until } from '../support/until.ts';
@@ -15,6 +15,7 @@ const engine = useEngine();
 let rig: Rig;
 beforeEach(async () => {
   rig = await Rig.start();
+  removeLeftAtEnd(rig.cleanup, engine(), dir());
 });
 afterEach(() => rig?.close());
 

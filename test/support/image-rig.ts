@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { removeContainers } from '../../src/shared/engine/containers.ts';
 import { IMAGE_LABEL } from '../../src/shared/engine/owned.ts';
 import { processesWithEnvPrefix, signalProcess } from '../../src/shared/platform/processes.ts';
 import type { TestEngine } from './engine-rig.ts';
+import type { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
 /** Of a runner's directory. */
@@ -62,9 +64,25 @@ export async function removeLeft(engine: TestEngine, directory: string): Promise
     for (const { pid } of left) signalProcess(pid, 'SIGKILL');
     return left.length === 0;
   });
-  const containers = await engine.containers(`vole.directory=${directory}`);
-  if (containers.length > 0) await engine.call('rm', '--force', ...containers);
+  // A client that a runner has left may be removing some of them too.
+  const removed = await removeContainers(
+    engine.engine,
+    await engine.containers(`vole.directory=${directory}`),
+  );
+  if (!removed.ok) throw new Error(removed.failure.why);
+  const label = `label=vole.directory=${directory}`;
+  const networks = (await engine.call('network', 'ls', '--quiet', '--filter', label))
+    .split('\n')
+    .filter(Boolean);
+  if (networks.length > 0) await engine.call('network', 'rm', ...networks);
   await removeBuiltImages(engine, directory);
+}
+
+/** The same at the end of a test on this directory, which may never have been made. */
+export function removeLeftAtEnd(cleanup: Cleanup, engine: TestEngine, dir: string): void {
+  cleanup.defer(async () => {
+    if (existsSync(path.join(dir, 'format.json'))) await removeLeft(engine, directoryId(dir));
+  });
 }
 
 /** What was built for the runner's directory, where there is one. */

@@ -4,6 +4,7 @@ import { openDir } from '../../src/runner/dir/open-dir.ts';
 import { objectsWith } from '../../src/shared/engine/objects.ts';
 import { type Job, Rig } from '../support/e2e-rig.ts';
 import { useEngine } from '../support/engine-rig.ts';
+import { removeLeftAtEnd } from '../support/image-rig.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 
@@ -16,6 +17,7 @@ const engine = useEngine();
 let rig: Rig;
 beforeEach(async () => {
   rig = await Rig.start(['--lease-time', '600']);
+  removeLeftAtEnd(rig.cleanup, engine(), `${rig.root}/dir`);
 });
 afterEach(() => rig?.close());
 
@@ -86,5 +88,5 @@ it(`a runner that is killed ${ROUNDS} times in mid-job leaves nothing after the 
     async () => (await rig.runs()).every(({ state }) => state !== 'queued' && state !== 'running'),
     120_000,
   );
-  expect([...(await byOwner(dir)).keys()]).toEqual([]);
+  await until('the last containers to be gone', async () => (await byOwner(dir)).size === 0);
 }, 600_000);

@@ -13,7 +13,7 @@ import { withinASecond } from '../support/within-a-second.ts';
 const cleanup = new Cleanup();
 afterEach(() => cleanup.run());
 
-const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 12);
+const SECONDS = Number(process.env['VOLE_TORTURE_SECONDS'] ?? 6);
 const stormer = path.resolve(import.meta.dirname, '../../dist/test/lock-stormer.js');
 
 interface Storm {

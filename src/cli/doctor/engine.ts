@@ -55,7 +55,8 @@ export function judgeNoEngine(
 export function judgeLeftovers(left: readonly string[] | string): Check {
   const name = 'leftovers';
   if (typeof left === 'string') return warn(name, left, 'Run `vole doctor` as the runner’s user.');
-  if (left.length === 0) return ok(name, 'no containers, networks or images of dead runners');
+  if (left.length === 0)
+    return ok(name, 'no trees, processes, containers, networks or images of dead runners');
   const shown = left.slice(0, 20).join(', ') + (left.length > 20 ? `, and ${left.length - 20} more` : '');
   return warn(name, shown, 'The next start of a runner on this directory removes them.');
 }

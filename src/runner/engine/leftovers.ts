@@ -1,11 +1,16 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
 import { Engine } from '../../shared/engine/engine.ts';
 import { objectsWith, removeObjects, removeOrphans } from '../../shared/engine/objects.ts';
 import { engineName, LABEL } from '../../shared/engine/owned.ts';
 import { ENGINES, type EngineFacts, type EngineObject } from '../../shared/engine/types.ts';
+import { readOwner } from '../../shared/owner-file.ts';
 import type { OwnerRecord } from '../../shared/owner-record.ts';
-import { openDir } from '../dir/open-dir.ts';
+import { processesWithEnv } from '../../shared/platform/processes.ts';
+import { openDir, type RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
+import { MARKER_ENV } from '../runs/processes-of-run.ts';
 import { strayImages } from './built-images.ts';
 
 /**
@@ -56,8 +61,8 @@ async function deadObjects(
 }
 
 /**
- * What is left in an engine of a runner's directory, and would go at the next start there: as
- * `container NAME`, `network NAME`, `image NAME`. A text is why it cannot be looked for.
+ * What is left of a runner's directory, and would go at the next start there: as `tree NAME` of a job,
+ * `process PID` of one, `container NAME`, `network NAME`, `image NAME`. A text is why it cannot be looked for.
  */
 export async function findLeftovers(facts: EngineFacts, root: string): Promise<string[] | string> {
   const dir = await openDir(root);
@@ -73,5 +78,19 @@ export async function findLeftovers(facts: EngineFacts, root: string): Promise<s
     guard?.release();
     return guard !== null;
   });
-  return [...dead.map(({ kind, name }) => `${kind} ${name}`), ...free.map(({ key }) => `image ${key}`)];
+  return [
+    ...leftTrees(dir, seats),
+    ...dead.map(({ kind, name }) => `${kind} ${name}`),
+    ...free.map(({ key }) => `image ${key}`),
+  ];
+}
+
+/** Trees of dead runners' jobs, and what still runs of them, an engine's client that builds for one too. */
+function leftTrees(dir: RunnerDir, seats: ProcessSeats): string[] {
+  return readdirSync(dir.layout.jobs).flatMap((name) => {
+    const owner = readOwner(path.join(dir.layout.jobs, name));
+    if (owner === null || owner === 'unreadable' || seats.lives(owner.identity.process)) return [];
+    const processes = processesWithEnv(MARKER_ENV, owner.identity.marker);
+    return [`tree ${name}`, ...processes.map(({ pid }) => `process ${pid}`)];
+  });
 }

@@ -63,13 +63,21 @@ export class ContainerPlace implements Place {
   }
 
   /** A client says little of why: the kernel's count and the engine are asked. */
-  async result(exit: StepExit, stop: Stop | null, lastError: string): Promise<Ended> {
+  async result(
+    exit: StepExit,
+    stop: Stop | null,
+    lastError: string,
+    say: (line: string) => void,
+  ): Promise<Ended> {
     if (stop) return resultOfExit(exit, stop, lastError);
     const passed = exit.exitCode === 0 && !this.#processes?.outlivedClient;
     const before = this.#oomKills;
     const counted = await this.#container.oomKills({ ask: !passed });
     this.#oomKills = counted ?? before;
-    if (passed) return resultOfExit(exit, stop, lastError);
+    if (passed) {
+      if (this.#oomKills > before) say(`a process of this step was killed, ${this.#memoryWords()}`);
+      return resultOfExit(exit, stop, lastError);
+    }
     if (counted !== null && counted > before) return this.#outOfMemory(exit);
     const state = await this.#stateOfFailed();
     if (!state.ok) return notStarted('engine', `the container engine went away: ${state.failure.why}`);
@@ -96,10 +104,12 @@ export class ContainerPlace implements Place {
   }
 
   #outOfMemory({ exitCode, signal }: StepExit): Ended {
+    return { result: 'failed', exitCode, signal, reason: 'out-of-memory', detail: this.#memoryWords() };
+  }
+
+  #memoryWords(): string {
     const { memoryBytes } = this.#container.settings.limits;
-    const limit = memoryBytes === null ? 'the host has no more' : `the limit is ${formatBytes(memoryBytes)}`;
-    const detail = `out of memory: ${limit}`;
-    return { result: 'failed', exitCode, signal, reason: 'out-of-memory', detail };
+    return `out of memory: ${memoryBytes === null ? 'the host has no more' : `the limit is ${formatBytes(memoryBytes)}`}`;
   }
 
   #environment(step: StepSpec): Record<string, string> {

@@ -24,6 +24,6 @@ export interface Place {
   /** Writes the step's script. `why`: it cannot be started. Throws where there is no room to write. */
   command(step: StepSpec, number: number): { ok: true; placed: PlacedCommand } | { ok: false; why: string };
   processes(pgid: number): PlacedProcesses;
-  /** What the step's end is called. */
-  result(exit: StepExit, stop: Stop | null, lastError: string): Promise<Ended>;
+  /** What the step's end is called; `say` is for what its log should tell beside. */
+  result(exit: StepExit, stop: Stop | null, lastError: string, say: (line: string) => void): Promise<Ended>;
 }

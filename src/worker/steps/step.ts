@@ -87,7 +87,7 @@ async function attempt(
   main.tell({ type: 'process-gone', pgid: spawned.pgid, drained });
   if (spawner?.ended && !stop)
     return notStarted('host', 'the process that starts the steps ended; this step was killed');
-  return await place.result(exit, stop, outputs[1].lastLine);
+  return await place.result(exit, stop, outputs[1].lastLine, (line) => log.say(number, line));
 }
 
 /** By the spawner, which is small, so that a fork is cheap; by this thread where there is none. */
