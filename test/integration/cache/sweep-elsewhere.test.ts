@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sweep } from '../../../src/runner/sweep/sweep.ts';
@@ -45,17 +45,9 @@ async function contained(
   const [below = 0] = as === 'below' ? childrenOf(first) : [first];
   const killRunner = async (): Promise<void> => {
     process.kill(below, 'SIGKILL');
-    await until('the runner is gone', () => !isThere(below));
+    await until('the end of all its threads', () => !existsSync(`/proc/${below}`));
   };
   return { container, killRunner };
-}
-
-function isThere(pid: number): boolean {
-  try {
-    return !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
-  } catch {
-    return false;
-  }
 }
 
 /** What a sweep in yet another pid namespace does and says, as in a container beside it. */
