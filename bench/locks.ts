@@ -80,74 +80,78 @@ async function fill(rig: CacheRig): Promise<void> {
   }
 }
 
-interface Timed {
-  readonly ms: number;
-  /** The event loop's longest meanwhile, ms. */
-  readonly stall: number;
-  /** The longest that the main thread itself ran without letting the loop turn, ms. */
-  readonly turn: number;
+async function msOfAsync(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
 }
 
-async function timed(work: () => unknown): Promise<Timed> {
+/** How long the event loop stood still at most, and for how long of it the main thread itself ran, ms. */
+async function stallsOf(work: () => Promise<unknown>): Promise<{ loop: number; own: number }> {
   const stalls = monitorEventLoopDelay({ resolution: 1 });
   stalls.enable();
-  const begun = performance.now();
-  const turn = await longestTurnMs(async () => {
-    await work();
-  });
-  const ms = performance.now() - begun;
+  const own = await longestTurnMs(work);
   stalls.disable();
-  return { ms, stall: stalls.max / 1e6, turn };
+  return { loop: stalls.max / 1e6, own };
 }
 
 /**
  * Each a number of times in turn with what it is compared with, since the machine is not the same from
- * one moment to the next; the fastest of each counts, and the longest stall of all.
+ * one moment to the next; the fastest of each counts. The stalls of a round of their own, since looking
+ * for them costs time itself.
  */
-async function trimming(): Promise<{ du: number; rm: number; measure: Timed; trim: Timed }> {
-  const [dus, rms, measures, trims]: [number[], number[], Timed[], Timed[]] = [[], [], [], []];
-  for (let round = 0; round < ROUNDS_OF_TRIM; round++) {
+async function trimming() {
+  const times = { du: [] as number[], measure: [] as number[], rm: [] as number[], trim: [] as number[] };
+  let stalls = { measure: { loop: 0, own: 0 }, trim: { loop: 0, own: 0 } };
+  for (let round = 0; round <= ROUNDS_OF_TRIM; round++) {
     const copy = path.join(root, `copy-${round}`);
     const rig = await cacheRig(path.join(root, `dir-${round}`), dist);
     await fill(rig);
-    cpSync(rig.dir.layout.cache, copy, { recursive: true });
-    for (let turn = 0; turn < TURNS; turn++) {
-      dus.push(msOf(() => execFileSync('du', ['-s', copy])));
-      measures.push(await timed(() => rig.files.measure(rig.dir.layout.cache)));
-    }
-    rms.push(msOf(() => execFileSync('rm', ['-rf', copy])));
+    const measure = (): Promise<unknown> => rig.files.measure(rig.dir.layout.cache);
     const trim = async (): Promise<void> => {
       await rig.trimmer().trim();
       await rig.trash.settled();
     };
-    trims.push(await timed(trim));
+    if (round === ROUNDS_OF_TRIM) {
+      stalls = { measure: await stallsOf(measure), trim: await stallsOf(trim) };
+    } else {
+      cpSync(rig.dir.layout.cache, copy, { recursive: true });
+      for (let turn = 0; turn < TURNS; turn++) {
+        times.du.push(msOf(() => execFileSync('du', ['-s', copy])));
+        times.measure.push(await msOfAsync(measure));
+      }
+      times.rm.push(msOf(() => execFileSync('rm', ['-rf', copy])));
+      times.trim.push(await msOfAsync(trim));
+    }
     await rig.files.close();
   }
-  const best = (all: readonly Timed[]): Timed => ({
-    ms: Math.min(...all.map(({ ms }) => ms)),
-    stall: Math.max(...all.map(({ stall }) => stall)),
-    turn: Math.max(...all.map(({ turn }) => turn)),
-  });
-  return { du: Math.min(...dus), rm: Math.min(...rms), measure: best(measures), trim: best(trims) };
+  const { du, measure, rm, trim } = times;
+  const best = {
+    du: Math.min(...du),
+    measure: Math.min(...measure),
+    rm: Math.min(...rm),
+    trim: Math.min(...trim),
+  };
+  return { ...best, stalls };
 }
 
 try {
   const locks = path.join(root, 'locks');
   const guards = new Guards(locks);
-  const { du, rm, measure, trim } = await trimming();
+  const { du, rm, measure, trim, stalls } = await trimming();
   const rows: [string, number, string][] = [
     ['shared holds a second', holdsPerSecond(guards), ''],
     ['release to the grant of a waiter, ms', await wakeUpMs(guards), ''],
     ['SIGKILL of a holder to the grant of a waiter, ms', await recoveryMs(guards, locks), '< 1000'],
     ['du -s of 100,000 files, ms', du, ''],
-    ['measuring the same, ms', measure.ms, ''],
-    ['measuring over du -s', measure.ms / du, '<= 1.5'],
+    ['measuring the same, ms', measure, ''],
+    ['measuring over du -s', measure / du, '<= 1.5'],
     ['rm -rf of the same, ms', rm, ''],
-    ['trim: measure, evict and delete all, ms', trim.ms, ''],
-    ['trim over du -s and rm -rf', trim.ms / (du + rm), ''],
-    ['longest stall of the event loop while measuring, ms', measure.stall, '<= 50'],
-    ['longest stall of the event loop while trimming, ms', trim.stall, '<= 50'],
-    ['of it at most the main thread itself ran, ms', Math.max(measure.turn, trim.turn), ''],
+    ['trim: measure, evict and delete all, ms', trim, ''],
+    ['trim over du -s and rm -rf', trim / (du + rm), ''],
+    ['longest stall of the event loop while measuring, ms', stalls.measure.loop, '<= 50'],
+    ['longest stall of the event loop while trimming, ms', stalls.trim.loop, '<= 50'],
+    ['of it at most the main thread itself ran, ms', Math.max(stalls.measure.own, stalls.trim.own), ''],
   ];
   if (process.argv.includes('--json')) {
     process.stdout.write(
