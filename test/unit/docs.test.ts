@@ -20,6 +20,7 @@ const FOREIGN = [
   '--env-file',
   '--help',
   '--ignore-scripts',
+  '--init',
   '--kill-whom',
   '--mount-proc',
   '--noprofile',
