@@ -6,13 +6,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { benchRun } from '../src/cli/bench/bench-run.ts';
 import { embeddedServer } from '../src/cli/embedded-server.ts';
 import { engineEnv } from '../src/cli/runner/runner-options.ts';
 import { newKeyPair } from '../src/runner/session/keys.ts';
 import type { RunningServer } from '../src/server/server.ts';
-import type { NewRun } from '../src/server/store/store.ts';
 import { Engine } from '../src/shared/engine/engine.ts';
-import type { StepSpec } from '../src/shared/job-spec.ts';
 import { isFinal } from '../src/shared/outcome.ts';
 import { startProgram } from '../src/shared/platform/program.ts';
 import { parsePublicKey } from '../src/shared/public-key.ts';
@@ -45,43 +44,6 @@ async function buildImage(scratch: string): Promise<string> {
   return tag;
 }
 
-function step(name: string): StepSpec {
-  const rest = { env: {}, if: 'success', continueOnError: false, timeoutMs: null } as const;
-  return { kind: 'run', name, run: 'true', shell: 'sh', workingDirectory: '.', ...rest };
-}
-
-function newRun(job: string, image: string, steps: number): NewRun {
-  return {
-    key: job,
-    job,
-    needs: [],
-    labels: [],
-    cpus: 1,
-    memoryBytes: 0,
-    serial: null,
-    retryLost: false,
-    kind: 'job',
-    state: 'queued',
-    spec: {
-      repository: REPOSITORY,
-      job,
-      trust: 'trusted',
-      event: 'manual',
-      source: null,
-      image,
-      services: [],
-      imageFile: null,
-      imagePull: null,
-      env: {},
-      steps: Array.from({ length: steps }, (_, at) => step(`s${at}`)),
-      artifacts: [],
-      timeoutMs: 600_000,
-      cpus: 1,
-      memoryBytes: 0,
-    },
-  };
-}
-
 interface Timed {
   /** From the first lease to the last record. */
   readonly wallMs: number;
@@ -91,6 +53,7 @@ interface Timed {
 
 /** Jobs of so many steps, queued together, until all have ended. */
 async function runJobs(server: RunningServer, image: string, count: number, steps: number): Promise<Timed> {
+  const commands = Array.from({ length: steps }, () => 'true');
   const made = await server.store.runs.createPipeline({
     repository: REPOSITORY,
     event: 'manual',
@@ -99,7 +62,9 @@ async function runJobs(server: RunningServer, image: string, count: number, step
     trust: 'trusted',
     title: 'bench',
     fault: null,
-    runs: Array.from({ length: count }, (_, i) => newRun(`j${i}`, image, steps)),
+    runs: Array.from({ length: count }, (_, i) =>
+      benchRun(`j${i}`, { repository: REPOSITORY, image }, commands),
+    ),
   });
   const runs = [];
   for (const id of made.runs) {

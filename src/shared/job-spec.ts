@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentSpecSchema } from './agent/spec.ts';
 import { MOST_SERVICES, SERVICE_NAME } from './service-rules.ts';
 
 /**
@@ -43,52 +44,62 @@ export type Trust = (typeof TRUSTS)[number];
 /** When a workflow may wish an image to be pulled; an operator has `never` beside it. */
 export const IMAGE_PULL_WISHES = ['missing', 'always'] as const;
 
-export const jobSpecSchema = z.object({
-  run: z.number().int().positive(),
-  attempt: z.number().int().positive(),
-  pipeline: z.number().int().positive(),
-  /** `owner/name` as registered on the server. */
-  repository: z.string().min(1),
-  trust: z.enum(TRUSTS),
-  /** The job's name in the workflow, with its matrix values: `test (20)`. */
-  job: z.string().min(1),
-  event: z.string().default('manual'),
-  /** Null where the job says `checkout: false`. */
-  source: z
-    .object({
-      /** From the registered repository, never from an event. */
-      url: z.string().min(1),
-      /** Full ref name for people and `VOLE_REF`; the commit decides. */
-      ref: z.string(),
-      sha: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/),
-      submodules: z.boolean().default(false),
-    })
-    .nullable(),
-  /** Of the container; null beside a null `imageFile` is the host. */
-  image: z.string().nullable().default(null),
-  /** Containers beside the job's own, which has to have an image. */
-  services: z.array(serviceSpecSchema).max(MOST_SERVICES).default([]),
-  /** In place of `image`: path within the checkout of the file that it is built from. */
-  imageFile: z.string().nullable().default(null),
-  /** Null is the runner's own setting. */
-  imagePull: z.enum(IMAGE_PULL_WISHES).nullable().default(null),
-  env: envSchema.default({}),
-  /** Given to trusted runs alone; set in the environment and masked in the log. */
-  secrets: envSchema.default({}),
-  steps: z.array(stepSpecSchema).min(1).max(500),
-  artifacts: z
-    .array(
-      z.object({
-        name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
-        paths: z.array(z.string().min(1)).min(1),
-      }),
-    )
-    .default([]),
-  timeoutMs: z.number().int().positive(),
-  cpus: z.number().positive().default(1),
-  memoryBytes: z.number().int().nonnegative().default(0),
-});
+export const jobSpecSchema = z
+  .object({
+    run: z.number().int().positive(),
+    attempt: z.number().int().positive(),
+    pipeline: z.number().int().positive(),
+    /** `owner/name` as registered on the server. */
+    repository: z.string().min(1),
+    trust: z.enum(TRUSTS),
+    /** The job's name in the workflow, with its matrix values: `test (20)`. */
+    job: z.string().min(1),
+    event: z.string().default('manual'),
+    /** Null where the job says `checkout: false`. */
+    source: z
+      .object({
+        /** From the registered repository, never from an event. */
+        url: z.string().min(1),
+        /** Full ref name for people and `VOLE_REF`; the commit decides. */
+        ref: z.string(),
+        sha: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/),
+        submodules: z.boolean().default(false),
+      })
+      .nullable(),
+    /** Of the container; null beside a null `imageFile` is the host. */
+    image: z.string().nullable().default(null),
+    /** Containers beside the job's own, which has to have an image. */
+    services: z.array(serviceSpecSchema).max(MOST_SERVICES).default([]),
+    /** In place of `image`: path within the checkout of the file that it is built from. */
+    imageFile: z.string().nullable().default(null),
+    /** Null is the runner's own setting. */
+    imagePull: z.enum(IMAGE_PULL_WISHES).nullable().default(null),
+    env: envSchema.default({}),
+    /** Given to trusted runs alone; set in the environment and masked in the log. */
+    secrets: envSchema.default({}),
+    /** None only where there is an agent. */
+    steps: z.array(stepSpecSchema).max(500),
+    /** What a coding agent is to do in place of steps. */
+    agent: agentSpecSchema.nullable().default(null),
+    artifacts: z
+      .array(
+        z.object({
+          name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/),
+          paths: z.array(z.string().min(1)).min(1),
+        }),
+      )
+      .default([]),
+    timeoutMs: z.number().int().positive(),
+    cpus: z.number().positive().default(1),
+    memoryBytes: z.number().int().nonnegative().default(0),
+  })
+  .refine(({ steps, agent }) => steps.length > 0 !== (agent !== null), {
+    error: 'a job has either steps or an agent',
+  });
 export type JobSpec = z.infer<typeof jobSpecSchema>;
+
+/** What is known of it before it is leased. */
+export type StoredSpec = Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
 
 /** Whether the run executes in a container. */
 export function inContainer({ image, imageFile }: Pick<JobSpec, 'image' | 'imageFile'>): boolean {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentResultSchema } from './agent/result.ts';
 
 /** States of a run. The last six are final. */
 export const RUN_STATES = [
@@ -31,6 +32,8 @@ export function isFinal(state: RunState): state is FinalState {
  * - `not-allowed`: this run alone may not run here (an untrusted run on the host)
  * - `workflow`: the workflow file at the commit has a fault, or not the command that was asked for
  * - `bad-job`: the spec is not understood; `worker-died`: the thread ended; `lost`: the lease expired
+ * - `agent`: its turns did not lead to what was asked for; `provider`: the model's service failed
+ * - `agent-tools`: an install script failed; `push`: the change could not be pushed
  * - `host`: the runner's host could not prepare the job (a directory, a lock, a descriptor)
  */
 export const REASONS = [
@@ -53,6 +56,10 @@ export const REASONS = [
   'engine',
   'service',
   'image',
+  'agent',
+  'agent-tools',
+  'provider',
+  'push',
   'host',
   'lost',
 ] as const;
@@ -81,5 +88,7 @@ export const runOutcomeSchema = z.object({
   detail: z.string().max(500),
   steps: z.array(stepOutcomeSchema).max(1000),
   durationMs: z.number().nonnegative(),
+  /** Of an agent run that came so far. */
+  agent: agentResultSchema.nullable().optional(),
 });
 export type RunOutcome = z.infer<typeof runOutcomeSchema>;

@@ -57,6 +57,7 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
       imageFile: null,
       imagePull: null,
       env: {},
+      agent: null,
       steps: [
         {
           kind: 'run',

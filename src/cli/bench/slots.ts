@@ -5,15 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bareLoop } from '../../runner/pool/bare-loop.ts';
 import type { RunningServer } from '../../server/server.ts';
-import type { NewRun } from '../../server/store/store.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import { embeddedServer } from '../embedded-server.ts';
+import { benchRun } from './bench-run.ts';
 import { benchRunner } from './bench-runner.ts';
 
 const LOOK_MS = 20;
+const WHERE = { repository: 'bench/slots', image: null };
 
 export interface SlotsBench {
   readonly cores: number;
@@ -118,7 +119,7 @@ async function slots(
 
 /** Queues that many jobs at once and waits until all have ended. */
 async function pipelineOf(server: RunningServer, request: SlotsRequest, count: number): Promise<number[]> {
-  const runs = Array.from({ length: count }, (_, i) => newRun(`job ${i}`, commandOf(request)));
+  const runs = Array.from({ length: count }, (_, i) => benchRun(`job ${i}`, WHERE, [commandOf(request)]));
   const made = await server.store.runs.createPipeline({
     repository: 'bench/slots',
     event: 'manual',
@@ -134,50 +135,6 @@ async function pipelineOf(server: RunningServer, request: SlotsRequest, count: n
     while (!isFinal((await server.store.runs.get(id))?.state ?? 'queued')) await delay(LOOK_MS);
   }
   return made.runs;
-}
-
-function newRun(name: string, command: string): NewRun {
-  return {
-    key: name,
-    job: name,
-    needs: [],
-    labels: [],
-    cpus: 1,
-    memoryBytes: 0,
-    serial: null,
-    retryLost: false,
-    kind: 'job',
-    state: 'queued',
-    spec: {
-      repository: 'bench/slots',
-      trust: 'trusted',
-      job: name,
-      event: 'manual',
-      source: null,
-      image: null,
-      services: [],
-      imageFile: null,
-      imagePull: null,
-      env: {},
-      steps: [
-        {
-          kind: 'run',
-          name: 'job',
-          run: command,
-          shell: 'sh',
-          workingDirectory: '.',
-          env: {},
-          if: 'success',
-          continueOnError: false,
-          timeoutMs: null,
-        },
-      ],
-      artifacts: [],
-      timeoutMs: 600_000,
-      cpus: 1,
-      memoryBytes: 0,
-    },
-  };
 }
 
 function residentMiB(pid: number): number {

@@ -1,20 +1,9 @@
-import type { JobSpec, Trust } from '../../shared/job-spec.ts';
+import type { StoredSpec, Trust } from '../../shared/job-spec.ts';
+import type { ExpandedRun } from '../../shared/workflow/types.ts';
 import type { CommandFacts } from './control.ts';
 
-/** A run about to be stored. `key` is its name within the pipeline, which `needs` refers to. */
-interface NewRunFacts {
-  readonly key: string;
-  readonly job: string;
-  readonly needs: readonly string[];
-  readonly labels: readonly string[];
-  readonly cpus: number;
-  readonly memoryBytes: number;
-  /** Full serial key (`owner/repo:deploy`), or null. */
-  readonly serial: string | null;
-  readonly retryLost: boolean;
-  readonly kind: 'job' | 'command';
-  /** `received` waits for its authorisation; everything else starts `queued`. */
-  readonly state: 'received' | 'queued';
+/** A run about to be stored. */
+interface NewRunFacts extends Omit<ExpandedRun, 'spec' | 'supersede'> {
   /** A newer pipeline of the same ref and event ends it while it is queued. */
   readonly supersede?: boolean;
   /** The comment that asked for it, where it is a command. */
@@ -29,8 +18,6 @@ export interface NewRun extends NewRunFacts {
 export interface UnpreparedRun extends NewRunFacts {
   readonly spec: null;
 }
-
-export type StoredSpec = Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
 
 /** What preparing finds out about a command that is `received`. */
 export interface PreparedRun {

@@ -95,6 +95,7 @@ function runOf(
       imageFile: job.imageFile === null ? null : fill(job.imageFile),
       imagePull: job.imagePull,
       env: { ...filled(workflow.env, fill), ...filled(job.env, fill) },
+      agent: null,
       steps: job.steps.map((step) => stepOf(step, fill)),
       artifacts: job.artifacts.map(({ name, paths }) => ({ name, paths: paths.map(fill) })),
       timeoutMs: job.timeoutMs,

@@ -1,4 +1,4 @@
-import type { JobSpec, ServiceSpec, Trust } from '../job-spec.ts';
+import type { JobSpec, ServiceSpec, StoredSpec, Trust } from '../job-spec.ts';
 
 /** Something wrong in a workflow file; `message` says what was found and what is expected. */
 export interface Fault {
@@ -89,7 +89,7 @@ export interface RunFacts {
   readonly trust: Trust;
 }
 
-/** One run to be queued; the same shape as the store's `NewRun`, which shared code may not name. */
+/** One run to be queued. */
 export interface ExpandedRun {
   /** Its name within the pipeline, which `needs` refers to. */
   readonly key: string;
@@ -98,10 +98,12 @@ export interface ExpandedRun {
   readonly labels: readonly string[];
   readonly cpus: number;
   readonly memoryBytes: number;
+  /** In full (`owner/repo:deploy`), or null. */
   readonly serial: string | null;
   readonly supersede: boolean;
   readonly retryLost: boolean;
   readonly kind: 'job' | 'command';
+  /** `received` waits for its authorisation; everything else starts `queued`. */
   readonly state: 'received' | 'queued';
-  readonly spec: Omit<JobSpec, 'run' | 'attempt' | 'pipeline' | 'secrets'>;
+  readonly spec: StoredSpec;
 }
