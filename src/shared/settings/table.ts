@@ -8,6 +8,8 @@ export type SettingKind =
   | { type: 'string'; maxLength?: number }
   /** Letters, digits, `-` and `_`, at most 30. */
   | { type: 'word' }
+  /** `USER` or `USER:GROUP`, each a name or a number. */
+  | { type: 'user' }
   | { type: 'path' }
   | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
   | { type: 'flag' }
@@ -281,7 +283,7 @@ export const SETTINGS = {
     doc: "Most processes and threads of one job's container; 0 leaves it to the engine.",
   },
   'container-user': {
-    kind: { type: 'string', maxLength: 100 },
+    kind: { type: 'user' },
     default: null,
     commands: ['runner', 'run'],
     value: 'USER[:GROUP]',
