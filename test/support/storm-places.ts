@@ -36,7 +36,7 @@ function startedHere(
   const closed = once(child, 'close');
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return {
-    out: child.stdout as Readable,
+    out: child.stdout,
     get ended() {
       return ended();
     },
@@ -104,16 +104,26 @@ export class StormContainers {
       .flatMap((folder) => ['--volume', `${realpathSync(folder)}:${folder}:ro`]);
   }
 
-  /** Waits until it runs. Looked at before it is signalled, since a number may mean another process by then. */
+  /**
+   * Waits until it runs. Looked at before it is signalled: its number is first that of the engine's own
+   * program, which becomes it, and later may mean another process.
+   */
   async #pidOf(name: string, line: readonly string[], client: ChildProcess): Promise<number> {
     const { pid } = await until(`container ${name} to run`, async () => {
       if (client.exitCode !== null || client.signalCode !== null) return { pid: 0 };
       const said = await this.#engine.engine.call(['inspect', '--format', '{{.State.Pid}}', name]);
       const pid = said.ok ? Number(said.value) : 0;
-      return pid > 0 && { pid };
+      return pid > 0 && isCommand(pid, line) && { pid };
     });
-    if (pid === 0) return 0;
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
-    return line.every((word, at) => command[at] === word) ? pid : 0;
+    return pid;
+  }
+}
+
+function isCommand(pid: number, line: readonly string[]): boolean {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return line.every((word, at) => words[at] === word);
+  } catch {
+    return false; // it has ended
   }
 }
