@@ -81,9 +81,9 @@ export class AgentRig {
   }
 
   /** Somebody comments; resolves when the delivery was worked on, with the newest run. */
-  async comment(body: string, facts: Partial<CommentFacts> = {}): Promise<Run> {
+  async comment(body: string, facts: Partial<CommentFacts> = {}, repository = 'team/app'): Promise<Run> {
     const payload = commentPayload({ comment: ++this.#comments, body, ...facts });
-    await this.events.deliver('issue_comment', payload);
+    await this.events.deliver('issue_comment', payload, { repository });
     await this.events.settled();
     const run = (await this.events.runs()).at(-1);
     if (!run) throw new Error('no run');
