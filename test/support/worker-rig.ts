@@ -196,6 +196,7 @@ export class RigRun {
         engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
+        publish: async () => ({ state: 'failed', why: 'this rig has no server' }),
       },
     );
     const spool = SpoolReader.make(paths.spool);

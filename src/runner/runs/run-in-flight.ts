@@ -210,6 +210,7 @@ export class RunInFlight {
       cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
+      publish: (request, signal) => reporter.publish(request, AbortSignal.any([signal, this.#abort.signal])),
     });
     const { task: settings, pool } = this.#services;
     const [spawner, streams] = await Promise.all([
