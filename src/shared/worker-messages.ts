@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentOptions } from './agent/options.ts';
+import type { Published, PublishRequest } from './agent/result.ts';
 import type { JobContainer } from './engine/job-container.ts';
 import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
@@ -24,6 +26,8 @@ export interface WorkerTask {
   readonly streams: StepStreams | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
+  /** How agent runs are done; null where this runner does none. */
+  readonly agent: AgentOptions | null;
   readonly killGraceMs: number;
   /** How long a step's pipes may stay open after its process exited. */
   readonly pipeGraceMs: number;
@@ -48,6 +52,8 @@ export interface JobPaths {
   readonly cache: string;
   /** The saved checkout (bare), which may not exist yet; null where the run has no source. */
   readonly git: string | null;
+  /** What the installers of agent runs share; there on every host. */
+  readonly tools: string;
   /** HOME of the steps. */
   readonly home: string;
 }
@@ -79,7 +85,9 @@ export type FromWorker =
   | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
-  | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
+  | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string }
+  /** Asks the server to push the change that was sent as an artifact; answered by `published`. */
+  | { type: 'publish'; id: number; request: PublishRequest };
 
 export type ToWorker =
   | { type: 'granted'; id: number }
@@ -88,8 +96,12 @@ export type ToWorker =
   | { type: 'streams-failed'; id: number; why: string }
   | { type: 'noted'; id: number }
   | { type: 'not-noted'; id: number; why: string }
+  | { type: 'published'; id: number; published: Settled }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
+
+/** What has become of a change for good. */
+export type Settled = Exclude<Published, { state: 'pending' }>;
 
 export interface TaskResult {
   readonly outcome: RunOutcome;

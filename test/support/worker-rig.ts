@@ -18,7 +18,7 @@ import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
-const workerFile = path.resolve(import.meta.dirname, '../../dist/worker.js');
+const dist = path.resolve(import.meta.dirname, '../../dist');
 
 export interface RigSpec extends Partial<Omit<JobSpec, 'steps' | 'source'>> {
   /** A string is a step of `sh`. */
@@ -41,6 +41,10 @@ export interface RigOptions {
   /** False: as on a host where the runner may make no cgroup. */
   readonly cgroup?: boolean;
   readonly task?: Partial<WorkerTask>;
+  /** Folder of locks and tools that other rigs use as well. */
+  readonly shared?: string;
+  /** Name of the worker's file under `dist/`. */
+  readonly worker?: string;
 }
 
 /** The built worker in a real pool, with the main thread's real ends of ports, FIFOs and guards. */
@@ -48,6 +52,7 @@ export class WorkerRig {
   readonly cleanup = new Cleanup();
   readonly dir: string;
   readonly home: string;
+  readonly tools: string;
   readonly guards: Guards;
   readonly pool: WorkerPool;
   readonly #fifos: FifoStock;
@@ -59,8 +64,11 @@ export class WorkerRig {
     this.dir = this.cleanup.tempDir('vole-worker-');
     this.home = path.join(this.dir, 'home');
     mkdirSync(this.home);
-    this.guards = new Guards(path.join(this.dir, 'locks'));
-    this.pool = new WorkerPool(workerFile, options.threads ?? 1);
+    const shared = options.shared ?? this.dir;
+    this.tools = path.join(shared, 'tools');
+    mkdirSync(this.tools, { recursive: true });
+    this.guards = new Guards(path.join(shared, 'locks'));
+    this.pool = new WorkerPool(path.join(dist, options.worker ?? 'worker.js'), options.threads ?? 1);
     this.#fifos = new FifoStock(path.join(this.dir, 'fifos'));
     this.cleanup.defer(() => this.#fifos.close());
     this.cleanup.defer(() => this.pool.close());
@@ -123,6 +131,7 @@ export class WorkerRig {
       artifacts: path.join(tree, 'artifacts'),
       cache: path.join(this.dir, 'cache'),
       git: spec.source && this.savedCheckout(spec.source.url),
+      tools: this.tools,
       home: this.home,
     };
     for (const dir of [paths.src, paths.tmp, paths.cache]) mkdirSync(dir, { recursive: true });
@@ -187,6 +196,7 @@ export class RigRun {
         engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
+        publish: async () => ({ state: 'failed', why: 'this rig has no server' }),
       },
     );
     const spool = SpoolReader.make(paths.spool);
@@ -195,6 +205,7 @@ export class RigRun {
         spawner: null,
         container: null,
         killGraceMs: 5_000,
+        agent: null,
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,
         artifactLimitBytes: 1024 * 1024 * 1024,

@@ -48,7 +48,7 @@ export interface RunServices extends PortServices {
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
   readonly task: Pick<
     WorkerTask,
-    'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
+    'agent' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
   >;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
@@ -210,6 +210,7 @@ export class RunInFlight {
       cgroupJoined: () => processes.cgroupJoined(),
       spooled: (bytes) => reporter.spooled(bytes),
       artifact: (artifact) => reporter.artifact(artifact),
+      publish: (request, signal) => reporter.publish(request, AbortSignal.any([signal, this.#abort.signal])),
     });
     const { task: settings, pool } = this.#services;
     const [spawner, streams] = await Promise.all([
