@@ -2,11 +2,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/server/secrets/secrets.ts';
 import { AGENT_LABEL } from '../../../src/shared/agent/spec.ts';
+import { runListSchema } from '../../../src/shared/api.ts';
 import { AgentRig } from '../../support/agent-rig.ts';
 import { EventRig } from '../../support/event-rig.ts';
 import { BOT } from '../../support/forge/forge.ts';
 import { commentPayload } from '../../support/payloads.ts';
-import { aClaim } from '../../support/store-rig.ts';
+import { aClaim, outcome } from '../../support/store-rig.ts';
 import { until } from '../../support/until.ts';
 
 const OWN = 'commands: {fix: {steps: [{run: "echo own"}]}}\njobs: {a: {steps: [{run: "true"}]}}\n';
@@ -228,6 +229,44 @@ describe('a forge that does not say what the issue is', () => {
     const run = await rig.comment('/agent plan', { issue: 77 });
     expect((await rig.isIn(run.id, 'failed')).detail).toBe('the forge has no issue 77 any more');
   });
+});
+
+it("an agent's report is on the run's page and in the API, without the repository's secrets", async () => {
+  const secrets = new Secrets(path.join(rig.events.dir, 'data'), rig.store);
+  await secrets.set('team/app', 'DEPLOY_KEY', Buffer.from('very-secret-value'));
+  const session = await rig.connect();
+  const leased = await rig.command(session, '/agent implement', { issue: 3 });
+  const { url } = rig.events.server.http;
+  const runOf = async () => (await fetch(`${url}/api/runs/${leased.run}`)).json();
+  expect(await runOf()).toMatchObject({ agent: null });
+  const change = {
+    commit: 'c'.repeat(40),
+    branch: 'agent/issue-3',
+    pull: { number: 5, url: 'https://forge.example/pulls/5' },
+    rebased: false,
+  };
+  const report = 'Done with very-secret-value <script>alert(1)</script> @bob';
+  await rig.record(session, leased, { report, rounds: 2, change });
+  const shown = 'Done with *** <script>alert(1)</script> @bob';
+  const agent = { report: shown, rounds: 2, planAccepted: null, change };
+  expect(await runOf()).toMatchObject({ agent });
+  const list = runListSchema.parse(await (await fetch(`${url}/api/runs`)).json());
+  expect(list.runs[0]?.agent).toEqual(agent);
+  const page = await (await fetch(`${url}/runs/${leased.run}`)).text();
+  expect(page).toContain('Done with *** &lt;script&gt;alert(1)&lt;/script&gt; @bob');
+  expect(page).toContain('href="https://forge.example/pulls/5"');
+  expect(page).not.toContain('very-secret');
+});
+
+it('a runner of the version before is given jobs as ever', async () => {
+  rig.git.push({ '.vole.yml': OWN });
+  await rig.comment('/agent fix', { issue: 3 });
+  const old = await rig.connect({ protocol: 2 });
+  const leased = await rig.lease(old);
+  expect(leased.spec).toMatchObject({ job: 'fix', agent: null });
+  const { run, attempt } = leased;
+  expect(await old.record(run, attempt, outcome('passed'), 0)).toEqual({ type: 'ok' });
+  await rig.isIn(run, 'passed');
 });
 
 it('a runner that is lost in mid-turn ends the run, and its comment says so', async () => {
