@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/server/secrets/secrets.ts';
 import { AGENT_LABEL } from '../../../src/shared/agent/spec.ts';
 import { runListSchema } from '../../../src/shared/api.ts';
-import { AgentRig } from '../../support/agent-rig.ts';
+import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 import { EventRig } from '../../support/event-rig.ts';
 import { BOT } from '../../support/forge/forge.ts';
 import { commentPayload } from '../../support/payloads.ts';
@@ -12,9 +12,9 @@ import { until } from '../../support/until.ts';
 
 const OWN = 'commands: {fix: {steps: [{run: "echo own"}]}}\njobs: {a: {steps: [{run: "true"}]}}\n';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
 });
 afterEach(() => rig.close());
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentRig } from '../../support/agent-rig.ts';
+import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
 });
 afterEach(() => rig.close());
 
