@@ -163,7 +163,11 @@ describe('commands of one issue', () => {
     const plan = await rig.command(session, '/agent plan', { issue: 3 });
     const later = await rig.comment('/agent implement', { issue: 3 });
     await until('it to be authorised', async () => (await rig.store.runs.get(later.id))?.authorised);
+    // what is prepared for another issue meanwhile changes nothing
+    const other = await rig.comment('/agent plan', { issue: 4 });
+    await rig.isIn(other.id, 'queued');
     expect((await rig.store.runs.get(later.id))?.state).toBe('received');
+    await rig.store.runs.cancel(other.id, 'enough');
     expect((await rig.store.runs.why(later.id))?.reasons.map(({ code }) => code)).toContain('serial');
     const sha = rig.git.push({ 'new.txt': 'pushed while the plan was made\n' });
     const sessionRef = { engine: 'opencode', id: 's-1', home: 'h' };
@@ -269,14 +273,16 @@ it('a runner of the version before is given jobs as ever', async () => {
   await rig.isIn(run, 'passed');
 });
 
-it('a runner that is lost in mid-turn ends the run, and its comment says so', async () => {
+it('a runner that is lost in mid-turn ends the run, and its comment says so, and what was pushed before', async () => {
   const session = await rig.connect();
   const leased = await rig.command(session, '/agent implement', { issue: 3 });
   const lost = { result: 'lost', reason: 'lost', detail: 'the runner ended without a report' } as const;
   const { run, attempt } = leased;
+  await rig.publish(session, leased, { 'a.txt': 'two\n' });
   await session.record(run, attempt, { ...lost, steps: [], durationMs: 0 }, 0);
   await rig.isIn(run, 'lost');
-  await rig.commentSays(run, /\*\*lost\*\*[^]*the runner ended without a report/);
+  const said = await rig.commentSays(run, /\*\*lost\*\*[^]*the runner ended without a report/);
+  expect(said).toMatch(/\n\nIts change was pushed to `agent\/issue-3`, pull request #5\.$/);
 });
 
 it('without agents such a command fails as ever', async () => {
