@@ -1,6 +1,6 @@
 import { allowedText } from '../../src/shared/settings/parse.ts';
 import { allSettings, envName } from '../../src/shared/settings/resolve.ts';
-import type { Command, Setting } from '../../src/shared/settings/table.ts';
+import type { Command, Setting } from '../../src/shared/settings/setting.ts';
 import { GENERATED } from './generated.ts';
 
 const GROUPS: readonly { readonly group: Command; readonly title: string; readonly what: string }[] = [
@@ -45,7 +45,8 @@ export function configurationPage(): string {
 const INTRODUCTION = `Each setting is looked for in three places, and the first that has it counts:
 
 1. the flag on the command line, \`--cache-size 40GiB\`
-2. the environment variable, \`VOLE_\` and the flag's name, \`VOLE_CACHE_SIZE=40GiB\`; an empty one counts as not set
+2. the environment variable, \`VOLE_\` and the flag's name, \`VOLE_CACHE_SIZE=40GiB\`; an empty one counts as not set;
+   where a second name stands beside it, that one is read where the first is not set
 3. the default
 
 There is no configuration file; \`packaging/runner.env\` is an environment file for systemd. A value that is not
@@ -57,13 +58,14 @@ allowed, and the exit status is 2. A variable that looks like a mistyped setting
 - **Times** have a unit, \`90s\`, \`15m\`, \`2h\`, \`1d\`, \`250ms\`, also together, \`1h30m\`; a bare number is seconds.
 - **Lists** are separated by commas; a flag given twice adds to the list.
 - **Flags without a value** are off; in the environment \`true\` or \`false\`.
+- **Secrets** have no flag, since every user of a host sees command lines.
 - **Paths** that are relative are relative to the folder the command is started in.`;
 
 function rowOf(name: string, setting: Setting, group: Command): string {
   const value = setting.value ? ` ${setting.value}` : '';
   const cells = [
-    `\`--${name}${value}\``,
-    `\`${envName(name)}\``,
+    setting.secret ? 'none' : `\`--${name}${value}\``,
+    [envName(name), ...(setting.otherEnv ? [setting.otherEnv] : [])].map((text) => `\`${text}\``).join(', '),
     defaultOf(setting, group),
     allowedText(setting.kind),
     setting.doc,

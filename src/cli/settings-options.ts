@@ -1,13 +1,15 @@
 import { type Command, Option } from 'commander';
 import { VoleError } from '../shared/errors.ts';
 import { camelCase, resolveSettings, settingsOf } from '../shared/settings/resolve.ts';
-import type { Command as Group, Setting } from '../shared/settings/table.ts';
+import type { Command as Group, Setting } from '../shared/settings/setting.ts';
 import type { Settings } from '../shared/settings/types.ts';
 import type { CliContext } from './context.ts';
 
-/** Adds an option for each setting of the group. Values stay text here: `readSettings` checks them. */
+/** Adds an option for each setting of the group that is no secret. Values stay text here: `readSettings` checks them. */
 export function addSettings(command: Command, group: Group): Command {
-  for (const [name, setting] of settingsOf(group)) command.addOption(optionOf(name, setting, group));
+  for (const [name, setting] of settingsOf(group)) {
+    if (!setting.secret) command.addOption(optionOf(name, setting, group));
+  }
   return command;
 }
 

@@ -135,6 +135,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       streams: () => fifos.take(),
       makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
       task: {
+        agent: options.agent?.options ?? null,
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
         logLimitBytes: options.logLimitBytes,

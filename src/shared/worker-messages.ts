@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentOptions } from './agent/options.ts';
 import type { JobContainer } from './engine/job-container.ts';
 import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
@@ -24,6 +25,8 @@ export interface WorkerTask {
   readonly streams: StepStreams | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
+  /** How agent runs are done; null where this runner does none. */
+  readonly agent: AgentOptions | null;
   readonly killGraceMs: number;
   /** How long a step's pipes may stay open after its process exited. */
   readonly pipeGraceMs: number;
@@ -48,6 +51,8 @@ export interface JobPaths {
   readonly cache: string;
   /** The saved checkout (bare), which may not exist yet; null where the run has no source. */
   readonly git: string | null;
+  /** What the installers of agent runs share; there on every host. */
+  readonly tools: string;
   /** HOME of the steps. */
   readonly home: string;
 }

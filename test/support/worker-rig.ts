@@ -48,6 +48,7 @@ export class WorkerRig {
   readonly cleanup = new Cleanup();
   readonly dir: string;
   readonly home: string;
+  readonly tools: string;
   readonly guards: Guards;
   readonly pool: WorkerPool;
   readonly #fifos: FifoStock;
@@ -59,6 +60,8 @@ export class WorkerRig {
     this.dir = this.cleanup.tempDir('vole-worker-');
     this.home = path.join(this.dir, 'home');
     mkdirSync(this.home);
+    this.tools = path.join(this.dir, 'tools');
+    mkdirSync(this.tools);
     this.guards = new Guards(path.join(this.dir, 'locks'));
     this.pool = new WorkerPool(workerFile, options.threads ?? 1);
     this.#fifos = new FifoStock(path.join(this.dir, 'fifos'));
@@ -123,6 +126,7 @@ export class WorkerRig {
       artifacts: path.join(tree, 'artifacts'),
       cache: path.join(this.dir, 'cache'),
       git: spec.source && this.savedCheckout(spec.source.url),
+      tools: this.tools,
       home: this.home,
     };
     for (const dir of [paths.src, paths.tmp, paths.cache]) mkdirSync(dir, { recursive: true });
@@ -195,6 +199,7 @@ export class RigRun {
         spawner: null,
         container: null,
         killGraceMs: 5_000,
+        agent: null,
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,
         artifactLimitBytes: 1024 * 1024 * 1024,

@@ -6,9 +6,12 @@ import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
 import { connect } from '../../runner/session/connect.ts';
 import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
 import { backoffMs } from '../../runner/session/reconnect.ts';
+import { AGENT_LABEL } from '../../shared/agent/spec.ts';
+import { VoleError } from '../../shared/errors.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
 import { version } from '../version.ts';
+import { agentOptions } from './agent-options.ts';
 import { parseServerUrl } from './server-url.ts';
 
 /** Files of the built program stand beside the one that runs. */
@@ -104,12 +107,23 @@ export function limitsOf(
   };
 }
 
+/** What begins with `vole:` is for vole to give. */
+function ownLabels(labels: readonly string[]): readonly string[] {
+  const taken = labels.find((label) => label.startsWith('vole:'));
+  if (taken === undefined) return labels;
+  throw new VoleError(
+    'usage',
+    `--labels: '${taken}' is not allowed; use labels that do not begin with vole:, those are given by vole itself`,
+  );
+}
+
 export function runnerOptions(
   settings: Settings<'runner'>,
   context: CliContext,
   log: RunnerLog,
 ): RunnerOptions {
   const server = parseServerUrl(settings.server);
+  const agent = agentOptions(settings);
   const facts = hostFacts(settings.jobs);
   const cpus = settings.cpus ?? facts.cpus;
   const memoryBytes = settings.memory ?? facts.memoryBytes;
@@ -125,7 +139,7 @@ export function runnerOptions(
       machine: settings.machine ?? os.hostname(),
       process: processName(),
       slots: settings.jobs,
-      labels: [...settings.labels],
+      labels: [...ownLabels(settings.labels), ...(agent ? [AGENT_LABEL] : [])],
       repos: [...settings.repos],
       cpus,
       memoryBytes,
@@ -138,6 +152,7 @@ export function runnerOptions(
     exitStatus: settings.exitStatus,
     leaseWaitMs: settings.leaseWait,
     ...limitsOf(settings),
+    agent,
     hostJobs: settings.hostJobs,
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),

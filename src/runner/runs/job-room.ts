@@ -69,6 +69,7 @@ export function roomMaker(parts: RoomParts) {
           artifacts: path.join(tree.path, 'artifacts'),
           cache: namespace.path,
           git: identity.git && dir.layout.savedCheckout(identity.git),
+          tools: dir.layout.tools,
           home: options.home,
         },
         closeLeft: () => {

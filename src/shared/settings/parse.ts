@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { formatBytes, formatDuration, parseBytes, parseDuration, parseShare } from '../units.ts';
-import type { SettingKind } from './table.ts';
+import type { SettingKind } from './setting.ts';
 import type { Address, SizeOrShare } from './types.ts';
 
 export type SettingValue = string | number | boolean | readonly string[] | SizeOrShare | Address;
@@ -41,6 +41,8 @@ export function allowedText(kind: SettingKind): string {
       return 'HOST:PORT with a port from 0 to 65535';
     case 'web-url':
       return 'an http:// or https:// URL without user, query and fragment';
+    case 'version':
+      return 'a version such as 3.13 or LTS, of at most 30 letters, digits, `.` and `-`';
   }
 }
 
@@ -83,6 +85,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
       return addressOf(text);
     case 'web-url':
       return webUrlOf(text);
+    case 'version':
+      return /^[A-Za-z0-9][A-Za-z0-9.-]{0,29}$/.test(text) ? text : null;
   }
 }
 

@@ -1,6 +1,7 @@
 import { suggest } from '../suggest.ts';
 import { parseSetting, type SettingValue } from './parse.ts';
-import { type Command, SETTINGS, type Setting, type SettingName } from './table.ts';
+import type { Command, Setting } from './setting.ts';
+import { SETTINGS, type SettingName } from './table.ts';
 import type { Settings } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +50,10 @@ export function resolveSettings<Group extends Command>(
     }
     const parsed = parseSetting(setting.kind, given.text, cwd);
     if (parsed.ok) values[camelCase(name)] = parsed.value;
-    else faults.push(`${given.source}: ${quoted(given.text)} is not allowed; use ${parsed.allowed}`);
+    else {
+      const what = setting.secret ? 'what it holds' : quoted(given.text);
+      faults.push(`${given.source}: ${what} is not allowed; use ${parsed.allowed}`);
+    }
   }
   if (faults.length > 0) return { ok: false, faults };
   return { ok: true, settings: values as unknown as Settings<Group>, warnings: unknownVariables(env) };
@@ -61,7 +65,7 @@ function givenText(
   flags: Readonly<Record<string, string | undefined>>,
   env: Environment,
 ): { text: string; source: string } | null {
-  const flag = flags[name];
+  const flag = setting.secret ? undefined : flags[name];
   if (flag !== undefined) return { text: flag, source: `--${name}` };
   for (const variable of [envName(name), setting.otherEnv]) {
     const text = variable === undefined ? undefined : env[variable];

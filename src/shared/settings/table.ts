@@ -1,50 +1,12 @@
+import { AGENT_SETTINGS } from './agent-table.ts';
+import { DAY, duration, int, type Setting } from './setting.ts';
+
 /**
  * Every setting of vole, once. The TypeScript types, the command line's options, validation,
  * `docs/configuration.md` and `packaging/runner.env` come from this table. A value is looked for as
  * the flag, then in the environment (`VOLE_` and the flag's name), then here. Nothing else reads
  * `process.env`.
  */
-export type SettingKind =
-  | { type: 'string'; maxLength?: number }
-  /** Letters, digits, `-` and `_`, at most 30. */
-  | { type: 'word' }
-  | { type: 'path' }
-  | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
-  | { type: 'flag' }
-  | { type: 'int'; min: number; max: number }
-  | { type: 'number'; min: number; max: number }
-  | { type: 'choice'; of: readonly string[] }
-  /** Milliseconds in code; `90`, `90s`, `15m`, `2h`, `1d` in text (a bare number is seconds). */
-  | { type: 'duration'; minMs: number; maxMs: number }
-  /** Bytes in code; `500M`, `10GiB`, `1073741824` in text. */
-  | { type: 'bytes'; min: number }
-  /** Bytes as above or a share of the file system, `50%`. */
-  | { type: 'size-or-share' }
-  /** `HOST:PORT`; port 0 takes a free one. */
-  | { type: 'address' }
-  /** `https://HOST/PATH` without user, query or slash at its end. */
-  | { type: 'web-url' };
-
-export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client' | 'doctor';
-
-export interface Setting {
-  readonly kind: SettingKind;
-  /** As text, as on the command line; null has none. */
-  readonly default: string | null;
-  readonly commands: readonly Command[];
-  /** Those of `commands` that do not start without it; for the others it may be left out. */
-  readonly required?: readonly Command[];
-  /** A variable of another name that is read where neither flag nor own variable is given. */
-  readonly otherEnv?: string;
-  /** Placeholder in the help. */
-  readonly value?: string;
-  readonly doc: string;
-}
-
-const int = (min: number, max: number) => ({ type: 'int', min, max }) as const;
-const duration = (minMs: number, maxMs: number) => ({ type: 'duration', minMs, maxMs }) as const;
-const DAY = 86_400_000;
-
 export const SETTINGS = {
   // server
   data: {
@@ -335,6 +297,7 @@ export const SETTINGS = {
     value: 'SIZE',
     doc: "Memory that this process's jobs may claim together (`memory:`); by default the host's.",
   },
+  ...AGENT_SETTINGS,
   // commands that speak to a server
   url: {
     kind: { type: 'string' },

@@ -1,4 +1,5 @@
-import type { Command, SETTINGS, SettingKind, SettingName } from './table.ts';
+import type { Command, SettingKind } from './setting.ts';
+import type { SETTINGS, SettingName } from './table.ts';
 
 /** `cache-size` as code has it: `cacheSize`. */
 export type Camel<Name extends string> = Name extends `${infer Head}-${infer Rest}`
@@ -16,7 +17,7 @@ export type SizeOrShare = { readonly bytes: number } | { readonly share: number 
 /** The value that a setting of this kind has in code. */
 export type ValueOf<Kind extends SettingKind> = Kind extends { type: 'choice'; of: readonly (infer Word)[] }
   ? Word
-  : Kind extends { type: 'string' | 'word' | 'path' | 'web-url' }
+  : Kind extends { type: 'string' | 'word' | 'path' | 'web-url' | 'version' }
     ? string
     : Kind extends { type: 'list' }
       ? readonly string[]

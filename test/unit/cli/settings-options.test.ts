@@ -11,11 +11,14 @@ function read(argv: string[], env: Record<string, string> = {}) {
 }
 
 describe('options made from the table', () => {
-  it('are all of the group, by their names', () => {
+  it('are all of the group that are no secrets, by their names', () => {
     const command = addSettings(new Command('runner'), 'runner');
     expect(command.options.map(({ long }) => long)).toEqual(
-      settingsOf('runner').map(([name]) => `--${name}`),
+      settingsOf('runner')
+        .filter(([, setting]) => !setting.secret)
+        .map(([name]) => `--${name}`),
     );
+    expect(command.options.map(({ long }) => long)).not.toContain('--context7-api-key');
   });
 
   it('read a flag that begins with no- as itself', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { allowedText, parseSetting } from '../../../../src/shared/settings/parse.ts';
 import { allSettings } from '../../../../src/shared/settings/resolve.ts';
-import type { SettingKind } from '../../../../src/shared/settings/table.ts';
+import type { SettingKind } from '../../../../src/shared/settings/setting.ts';
 
 const value = (kind: SettingKind, text: string) => {
   const parsed = parseSetting(kind, text, '/work');
