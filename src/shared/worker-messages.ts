@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { AgentOptions } from './agent/options.ts';
+import type { Published, PublishRequest } from './agent/result.ts';
 import type { JobContainer } from './engine/job-container.ts';
 import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
@@ -84,7 +85,9 @@ export type FromWorker =
   | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
-  | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
+  | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string }
+  /** Asks the server to push the change that was sent as an artifact; answered by `published`. */
+  | { type: 'publish'; id: number; request: PublishRequest };
 
 export type ToWorker =
   | { type: 'granted'; id: number }
@@ -93,8 +96,12 @@ export type ToWorker =
   | { type: 'streams-failed'; id: number; why: string }
   | { type: 'noted'; id: number }
   | { type: 'not-noted'; id: number; why: string }
+  | { type: 'published'; id: number; published: Settled }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
+
+/** What has become of a change for good. */
+export type Settled = Exclude<Published, { state: 'pending' }>;
 
 export interface TaskResult {
   readonly outcome: RunOutcome;

@@ -6,6 +6,7 @@ import { ObjectsOfRun } from '../../src/runner/runs/objects-of-run.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
 import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
 import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
+import type { PublishRequest } from '../../src/shared/agent/result.ts';
 import { savedCheckoutName } from '../../src/shared/dir-layout.ts';
 import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job-spec.ts';
 import { Guards } from '../../src/shared/lock/guard.ts';
@@ -14,7 +15,7 @@ import type { RunOutcome } from '../../src/shared/outcome.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
 import { closeDescriptors } from '../../src/shared/platform/descriptors.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
-import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
+import type { JobPaths, Settled, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
@@ -152,6 +153,13 @@ export class RigRun {
   readonly announcedObjects: string[] = [];
   readonly artifacts: { name: string; path: string; bytes: number; sha256: string }[] = [];
   readonly spooled: number[] = [];
+  /** What the worker wanted pushed. */
+  readonly published: PublishRequest[] = [];
+  /** What it is told of that; to be set by the test. */
+  publish: (request: PublishRequest) => Promise<Settled> = async () => ({
+    state: 'failed',
+    why: 'the rig pushes nothing',
+  });
   readonly terminate: () => Promise<void>;
   readonly #port: WorkerPort;
 
@@ -191,6 +199,10 @@ export class RigRun {
         engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
+        publish: (request) => {
+          this.published.push(request);
+          return this.publish(request);
+        },
       },
     );
     const spool = SpoolReader.make(paths.spool);

@@ -1,9 +1,10 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { PublishRequest } from '../../shared/agent/result.ts';
 import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { FifoPair } from '../../shared/platform/fifos.ts';
-import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../../shared/worker-messages.ts';
+import type { FromWorker, GuardMode, Settled, StepStreams, ToWorker } from '../../shared/worker-messages.ts';
 import type { Artifact } from './artifact-sender.ts';
 
 export interface PortServices {
@@ -20,6 +21,8 @@ export interface PortEvents {
   cgroupJoined(): void;
   spooled(bytes: number): void;
   artifact(artifact: Artifact): void;
+  /** Never rejects; `signal` aborts when nobody waits for the answer any more. */
+  publish(request: PublishRequest, signal: AbortSignal): Promise<Settled>;
 }
 
 /**
@@ -111,6 +114,8 @@ export class WorkerPort {
         return this.#events.spooled(message.bytes);
       case 'artifact':
         return this.#events.artifact(message);
+      case 'publish':
+        return this.#track(this.#publish(message.id, message.request));
       default:
         return message satisfies never;
     }
@@ -142,6 +147,11 @@ export class WorkerPort {
     } catch (error) {
       this.#send({ type: 'denied', id, why: oneLine(error) });
     }
+  }
+
+  async #publish(id: number, request: PublishRequest): Promise<void> {
+    const published = await this.#events.publish(request, this.#abort.signal);
+    this.#send({ type: 'published', id, published });
   }
 
   async #giveStreams(id: number): Promise<void> {

@@ -1,0 +1,138 @@
+import { type AgentResult, CHANGE_ARTIFACT } from '../../shared/agent/result.ts';
+import type { AgentSpec } from '../../shared/agent/spec.ts';
+import type { WorkerTask } from '../../shared/worker-messages.ts';
+import type { RunLog } from '../log/run-log.ts';
+import type { PartFailure, PartsDone } from '../part-failure.ts';
+import type { MainThread, Stop } from '../port.ts';
+import { AgentIo, type AgentParts } from './agent-io.ts';
+import { fixFlow } from './flows/fix.ts';
+import type { Flow, FlowEnd, FlowFacts } from './flows/flow.ts';
+import { followUpOf } from './flows/follow-up.ts';
+import { implementFlow } from './flows/implement.ts';
+import { planFlow } from './flows/plan.ts';
+import { failureReport } from './flows/report.ts';
+import { Phases } from './phases.ts';
+import { prepareTools } from './tools.ts';
+
+/**
+ * What a coding agent does in place of steps, in the checkout: the tools, the engine, the command's flow. When
+ * it resolves nothing of the agent's runs any more.
+ */
+export async function runAgent(
+  task: WorkerTask,
+  spec: AgentSpec,
+  main: MainThread,
+  log: RunLog,
+): Promise<PartsDone> {
+  const phases = new Phases(log);
+  const failed = (failure: PartFailure): PartsDone => {
+    phases.fail({ result: 'failed', ...failure });
+    return { failure, steps: phases.steps, agent: withoutTurns(spec, failure, main.stopped, log) };
+  };
+  const { source } = task.spec;
+  const { agent: options } = task;
+  if (options === null) return failed({ reason: 'host', why: 'this runner does no agent runs' });
+  if (source === null || task.paths.git === null) {
+    return failed({ reason: 'bad-job', why: 'an agent run without a checkout' });
+  }
+  if (options.installScripts.length > 0) {
+    const failure = await phases.during('install', () => prepareTools(task, main, log));
+    if (failure || main.stopped) return failed(failure ?? stopFailure(main));
+  }
+  const opened = await phases.during('start', () => openCode(task, main, log));
+  if (!opened.ok) return failed({ reason: 'host', why: opened.why });
+  const { engine } = opened;
+  const { run, repository } = task.spec;
+  const facts: FlowFacts = {
+    run,
+    repository,
+    spec,
+    options,
+    engine: engine.name,
+    home: engine.home,
+    parent: source.sha,
+  };
+  if (followUpOf(facts).type === 'gone') {
+    log.say(0, "the session of the earlier command is in another runner's store: a new one is told all of it");
+  }
+  const parts = { task, source, savedCheckout: task.paths.git, facts, engine, main, log, phases };
+  return await withFlow(parts, spec);
+}
+
+async function withFlow(parts: AgentParts, spec: AgentSpec): Promise<PartsDone> {
+  const { main, log, phases, engine } = parts;
+  const io = new AgentIo(parts);
+  let end: FlowEnd;
+  try {
+    end = await follow(spec.command, parts.facts, io);
+  } finally {
+    await io.endLeftovers();
+  }
+  if (end.failure) phases.fail(end.failure);
+  const { report, plan, rounds, change, keepsSession } = end;
+  const { author } = io;
+  const session = author ? { engine: engine.name, id: author.id, home: engine.home } : spec.session;
+  const agent: AgentResult = {
+    session: keepsSession ? session : null,
+    report: main.stopped ? stoppedReport(main.stopped, io.publishing, parts.facts.run, log) : report,
+    plan,
+    rounds,
+    change,
+  };
+  // Over time is told by its step, what else failed by its reason.
+  const failure = end.failure?.result === 'failed' ? end.failure : null;
+  return { failure, steps: phases.steps, agent };
+}
+
+function follow(command: AgentSpec['command'], facts: FlowFacts, io: AgentIo): Promise<FlowEnd> {
+  switch (command) {
+    case 'plan':
+      return drive(planFlow, facts, io);
+    case 'implement':
+      return drive(implementFlow, facts, io);
+    case 'fix':
+      return drive(fixFlow, facts, io);
+    default:
+      return command satisfies never;
+  }
+}
+
+async function drive<S>(flow: Flow<S>, facts: FlowFacts, io: AgentIo): Promise<FlowEnd> {
+  let step = flow.begin(facts);
+  for (;;) {
+    const { effect, state } = step;
+    if (effect.type === 'end') return effect.end;
+    step = flow.next(facts, state, await io.carryOut(effect));
+  }
+}
+
+/** Of a run that came to no turn: the session of an earlier command stays what it was. */
+function withoutTurns(spec: AgentSpec, failure: PartFailure, stop: Stop | null, log: RunLog): AgentResult {
+  const why = log.mask(stop?.why ?? failure.why);
+  return {
+    session: spec.command === 'fix' ? null : spec.session,
+    report: failureReport({ result: 'failed', reason: failure.reason, why }, null),
+    plan: null,
+    rounds: 0,
+    change: null,
+  };
+}
+
+function stoppedReport(stop: Stop, publishing: boolean, run: number, log: RunLog): string {
+  const why = log.mask(stop.why);
+  if (!publishing) return `Stopped: ${why}`;
+  return `Stopped while the change was being pushed: ${why}. Whether it was, the branch shows; it is kept as the artifact \`${CHANGE_ARTIFACT}\` of run ${run}.`;
+}
+
+function stopFailure(main: MainThread): PartFailure {
+  return { reason: 'agent-tools', why: main.stopped?.why ?? 'stopped' };
+}
+
+/** Until there is one. */
+async function openCode(
+  _task: WorkerTask,
+  _main: MainThread,
+  _log: RunLog,
+): Promise<{ ok: true; engine: AgentParts['engine'] } | { ok: false; why: string }> {
+  return { ok: false, why: 'there is no engine' };
+}
