@@ -53,7 +53,10 @@ export async function runAgent(
     parent: source.sha,
   };
   if (followUpOf(facts).type === 'gone') {
-    log.say(0, "the session of the earlier command is in another runner's store: a new one is told all of it");
+    log.say(
+      0,
+      "the session of the earlier command is in another runner's store: a new one is told all of it",
+    );
   }
   const parts = { task, source, savedCheckout: task.paths.git, facts, engine, main, log, phases };
   return await withFlow(parts, spec);

@@ -142,7 +142,8 @@ function lookAt(
       notes.push(`${file} is no file`);
       continue;
     }
-    if (stat.size > mostFileBytes) return unusable(`${file} has ${mib(stat.size)}, over ${mib(mostFileBytes)}`);
+    if (stat.size > mostFileBytes)
+      return unusable(`${file} has ${mib(stat.size)}, over ${mib(mostFileBytes)}`);
     bytes += stat.size;
     if ((stat.mode & 0o400) === 0) {
       try {
@@ -153,7 +154,9 @@ function lookAt(
     }
   }
   if (bytes > mostBytes) {
-    return unusable(`the change has ${mib(bytes)} in ${counted(files.length, 'file')}, over ${mib(mostBytes)}`);
+    return unusable(
+      `the change has ${mib(bytes)} in ${counted(files.length, 'file')}, over ${mib(mostBytes)}`,
+    );
   }
   return { ok: true, leftOut, notes };
 }
