@@ -36,6 +36,12 @@ function treeOf(agent: AgentWorkspace, commit: string): Record<string, string> {
   );
 }
 
+/** Of a repository within the workspace. */
+function commitIn(dir: string): void {
+  const who = ['-c', 'user.name=x', '-c', 'user.email=x@example.org'];
+  execFileSync('git', ['-C', dir, ...who, 'commit', '-q', '-a', '-m', 'x']);
+}
+
 const write = (agent: AgentWorkspace, name: string, text: string, mode = 0o644): void => {
   const file = path.join(agent.src, name);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -206,14 +212,7 @@ describe('a hostile workspace', () => {
       writeFileSync(path.join(dir, 'f'), 'f');
       if (nested !== 'empty') {
         execFileSync('git', ['-C', dir, 'add', '-A']);
-        execFileSync('git', [
-          '-C',
-          dir,
-          ...['-c', 'user.name=x', '-c', 'user.email=x@example.org'],
-          'commit',
-          '-qm',
-          'x',
-        ]);
+        commitIn(dir);
       }
       arm(path.join(dir, '.git'), proof);
     }
@@ -243,14 +242,7 @@ describe('a hostile workspace', () => {
     rmSync(kept, { recursive: true, force: true });
     execFileSync('git', ['clone', '-q', inner.remote.dir, kept]);
     writeFileSync(path.join(kept, 'f'), 'changed\n');
-    execFileSync('git', [
-      '-C',
-      kept,
-      ...['-c', 'user.name=x', '-c', 'user.email=x@example.org'],
-      'commit',
-      '-qam',
-      'x',
-    ]);
+    commitIn(kept);
     arm(path.join(kept, '.git'), proof);
     rmSync(path.join(agent.src, 'dropped'), { recursive: true });
     write(agent, 'files/now', 'ordinary\n');
@@ -361,7 +353,7 @@ test('a run that is stopped ends its git, and every group was announced and gone
   const groups = (type: string) =>
     agent.told
       .flatMap((message) => (message.type === type && 'pgid' in message ? [message.pgid] : []))
-      .toSorted();
+      .toSorted((one, other) => one - other);
   await expect.poll(() => groups('process-gone')).toEqual(groups('process'));
   expect(groups('process').length).toBeGreaterThan(5);
 });
