@@ -1,3 +1,4 @@
+import type { AgentOptions, AgentService } from '../shared/agent/options.ts';
 import type { ContainerSettings } from '../shared/engine/job-container.ts';
 import type { EngineName } from '../shared/engine/types.ts';
 import type { Connect, Endpoint } from './session/session.ts';
@@ -39,6 +40,8 @@ export interface RunnerOptions {
   readonly container: ContainerSettings;
   /** How many images built from an image-file stay. */
   readonly imageKeep: number;
+  /** Null: this runner does no agent runs. */
+  readonly agent: { readonly options: AgentOptions; readonly service: AgentService } | null;
   readonly hostJobs: 'never' | 'trusted' | 'always';
   readonly cpus: number;
   readonly memoryBytes: number;

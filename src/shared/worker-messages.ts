@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentAccess } from './agent/access.ts';
+import type { AgentOptions } from './agent/options.ts';
 import type { JobContainer } from './engine/job-container.ts';
 import type { EngineObject } from './engine/types.ts';
 import type { JobSpec } from './job-spec.ts';
@@ -22,6 +24,8 @@ export interface WorkerTask {
   readonly spoolFd: number;
   /** For the first step that runs, so that it need not ask; null where there are none. */
   readonly streams: StepStreams | null;
+  /** How agent runs are done here; null where this runner does none. */
+  readonly agent: AgentOptions | null;
   /** Socket of the process that spawns the steps; null where the thread does it itself. */
   readonly spawner: string | null;
   readonly killGraceMs: number;
@@ -79,6 +83,8 @@ export type FromWorker =
   | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
+  /** Asks for the agents' server of this process, which is started where it does not run. */
+  | { type: 'agent-server'; id: number }
   | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string };
 
 export type ToWorker =
@@ -88,6 +94,8 @@ export type ToWorker =
   | { type: 'streams-failed'; id: number; why: string }
   | { type: 'noted'; id: number }
   | { type: 'not-noted'; id: number; why: string }
+  | { type: 'agent-server'; id: number; access: AgentAccess }
+  | { type: 'agent-server-failed'; id: number; why: string }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
 

@@ -86,6 +86,7 @@ export class RunnerRig {
         serviceTimeoutMs: 120_000,
       },
       imageKeep: 20,
+      agent: null,
       hostJobs: 'always',
       cpus: 8,
       memoryBytes: 8e9,

@@ -172,6 +172,7 @@ export class RigRun {
       {
         guard: (name, mode, signal) => parts.guards[mode](name, { signal }),
         streams: () => parts.fifos.take(),
+        agentServer: () => Promise.resolve({ ok: false, why: 'the rig has none' }),
       },
       {
         thread: () => {},
@@ -192,6 +193,7 @@ export class RigRun {
     const spool = SpoolReader.make(paths.spool);
     const task = parts.pool.run(
       {
+        agent: null,
         spawner: null,
         container: null,
         killGraceMs: 5_000,

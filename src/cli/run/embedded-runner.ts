@@ -53,6 +53,7 @@ export async function embeddedRunner(
     exitStatus: false,
     leaseWaitMs: 60_000,
     ...limitsOf(settings),
+    agent: null,
     hostJobs: 'always', // it is the person's own machine and tree
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),

@@ -6,6 +6,8 @@ import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
 import { connect } from '../../runner/session/connect.ts';
 import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
 import { backoffMs } from '../../runner/session/reconnect.ts';
+import { AGENT_LABEL } from '../../shared/agent/spec.ts';
+import { VoleError } from '../../shared/errors.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
 import { version } from '../version.ts';
@@ -110,6 +112,12 @@ export function runnerOptions(
   log: RunnerLog,
 ): RunnerOptions {
   const server = parseServerUrl(settings.server);
+  if (settings.labels.includes(AGENT_LABEL)) {
+    throw new VoleError(
+      'usage',
+      `--labels: ${AGENT_LABEL} is offered by a runner that does agent runs, not given`,
+    );
+  }
   const facts = hostFacts(settings.jobs);
   const cpus = settings.cpus ?? facts.cpus;
   const memoryBytes = settings.memory ?? facts.memoryBytes;
@@ -138,6 +146,7 @@ export function runnerOptions(
     exitStatus: settings.exitStatus,
     leaseWaitMs: settings.leaseWait,
     ...limitsOf(settings),
+    agent: null,
     hostJobs: settings.hostJobs,
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),

@@ -48,7 +48,7 @@ export interface RunServices extends PortServices {
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
   readonly task: Pick<
     WorkerTask,
-    'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
+    'agent' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
   >;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
