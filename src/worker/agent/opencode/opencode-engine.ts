@@ -2,24 +2,13 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { AgentAccess } from '../../../shared/agent/access.ts';
 import { TREE_CGROUP_FILE } from '../../../shared/agent/access.ts';
-import type { AgentOptions } from '../../../shared/agent/options.ts';
 import { oneLine } from '../../../shared/errors.ts';
-import type { MainThread } from '../../port.ts';
 import type { AgentEngine, Opened } from '../engine.ts';
 import { Connection } from './connection.ts';
-import { endLeftovers, type RunProcesses } from './leftovers.ts';
+import type { Connected, EngineParts, SessionHost } from './engine-parts.ts';
+import { endLeftovers } from './leftovers.ts';
 import { OpenCodeSession } from './opencode-session.ts';
 import { failed } from './turn-end.ts';
-
-export interface EngineParts {
-  readonly main: Pick<MainThread, 'agentServer' | 'stopping' | 'stopped' | 'tell'>;
-  readonly options: Pick<AgentOptions, 'models' | 'turnTimeoutMs'>;
-  /** Where the repository is checked out; a folder of the tree. */
-  readonly workspace: string;
-  readonly processes: RunProcesses;
-  /** A line for the run's log. */
-  readonly say: (line: string) => void;
-}
 
 export type EngineMade =
   | { readonly ok: true; readonly engine: OpenCodeEngine }
@@ -37,12 +26,8 @@ export async function openCodeEngine(parts: EngineParts): Promise<EngineMade> {
   return connected.ok ? { ok: true, engine } : connected;
 }
 
-export type Connected =
-  | { readonly ok: true; readonly connection: Connection }
-  | { readonly ok: false; readonly failure: ReturnType<typeof failed> };
-
 /** Conversations of one run on the agents' server. */
-export class OpenCodeEngine implements AgentEngine {
+export class OpenCodeEngine implements AgentEngine, SessionHost {
   readonly name = 'opencode';
   readonly parts: EngineParts;
   #connection: Connection | null = null;

@@ -3,8 +3,8 @@ import { AGENT_PROVIDER } from '../../../shared/agent/access.ts';
 import type { AgentOptions, ModelChoice } from '../../../shared/agent/options.ts';
 import type { AgentRole, AgentSession, TurnEnd, TurnRequest } from '../engine.ts';
 import type { Connection, Got } from './connection.ts';
+import type { SessionHost } from './engine-parts.ts';
 import { Listener } from './listener.ts';
-import type { OpenCodeEngine } from './opencode-engine.ts';
 import { Progress } from './progress.ts';
 import { failed, isComplete, type MessageWithParts, turnEnd } from './turn-end.ts';
 
@@ -37,11 +37,11 @@ type Cut = 'stopped' | 'timeout' | 'calls';
 
 export class OpenCodeSession implements AgentSession {
   readonly id: string;
-  readonly #engine: OpenCodeEngine;
+  readonly #host: SessionHost;
   #busy = false;
 
-  constructor(engine: OpenCodeEngine, id: string) {
-    this.#engine = engine;
+  constructor(host: SessionHost, id: string) {
+    this.#host = host;
     this.id = id;
   }
 
@@ -52,13 +52,13 @@ export class OpenCodeSession implements AgentSession {
     try {
       return await this.#turn(request);
     } finally {
-      await this.#engine.endLeft();
+      await this.#host.endLeft();
       this.#busy = false;
     }
   }
 
   async #turn(request: TurnRequest): Promise<TurnEnd> {
-    const { main, options, say } = this.#engine.parts;
+    const { main, options, say } = this.#host.parts;
     const { turnTimeoutMs } = options;
     const progress = new Progress(say);
     const cut = new AbortController();
@@ -73,9 +73,9 @@ export class OpenCodeSession implements AgentSession {
         const held = await this.#hold({ ...request, prompt }, progress, cut);
         if (held.type === 'end') return held.end;
         // The server has died: it is started again, and the session gone on with, once.
-        if (starts > 0) return this.#engine.serverFailure(`it ended in mid-turn, twice: ${held.why}`);
+        if (starts > 0) return this.#host.serverFailure(`it ended in mid-turn, twice: ${held.why}`);
         say("the agent's server ended in mid-turn: it is started again");
-        await this.#engine.endLeft();
+        await this.#host.endLeft();
         if (held.prompted) prompt = GO_ON + request.prompt;
       }
     } finally {
@@ -92,7 +92,7 @@ export class OpenCodeSession implements AgentSession {
   ): Promise<{ type: 'end'; end: TurnEnd } | { type: 'lost'; why: string; prompted: boolean }> {
     const end = (end: TurnEnd): { type: 'end'; end: TurnEnd } => ({ type: 'end', end });
     if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
-    const connected = await this.#engine.connect();
+    const connected = await this.#host.connect();
     if (!connected.ok) return end(connected.failure);
     const { connection } = connected;
     const before = await this.#newest(connection);
@@ -101,9 +101,9 @@ export class OpenCodeSession implements AgentSession {
     try {
       await listener.listening;
       const sent = await connection.ask((client, options) =>
-        client.session.promptAsync(promptOf(this.id, request, this.#engine.parts.options.models), options),
+        client.session.promptAsync(promptOf(this.id, request, this.#host.parts.options.models), options),
       );
-      if (!sent.ok && sent.status !== null) return end(this.#engine.serverFailure(sent.why));
+      if (!sent.ok && sent.status !== null) return end(this.#host.serverFailure(sent.why));
       if (!sent.ok) return { type: 'lost', why: sent.why, prompted: true };
       const look = await this.#wait(connection, before.data, listener, progress, cut);
       if (cut.signal.aborted) {
@@ -187,7 +187,7 @@ export class OpenCodeSession implements AgentSession {
       (client, options) => client.session.abort({ sessionID: this.id }, options),
       ABORT_MS,
     );
-    await Promise.all([asked, this.#engine.endLeft()]);
+    await Promise.all([asked, this.#host.endLeft()]);
     while (performance.now() < deadline) {
       const status = await connection.ask((client, options) => client.session.status({}, options), ABORT_MS);
       const state = status.ok ? status.data[this.id] : undefined;
@@ -197,7 +197,7 @@ export class OpenCodeSession implements AgentSession {
   }
 
   #ofCut(cut: Cut): TurnEnd {
-    const { main, options } = this.#engine.parts;
+    const { main, options } = this.#host.parts;
     switch (cut) {
       case 'stopped':
         return failed('stopped', main.stopped?.why ?? 'the run was stopped');
