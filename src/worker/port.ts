@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentAccess } from '../shared/agent/access.ts';
 import type { PublishRequest } from '../shared/agent/result.ts';
 import type { EngineObject } from '../shared/engine/types.ts';
 import type { FromWorker, GuardMode, Settled, StepStreams, ToWorker } from '../shared/worker-messages.ts';
@@ -84,6 +85,15 @@ export class MainThread {
     const answer = await this.#ask(id, { type: 'streams', id });
     if (answer.type === 'streams') return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
+  }
+
+  /** The agents' server of this runner process, as it is now: one that has ended is started again. */
+  async agentServer(): Promise<{ ok: true; access: AgentAccess } | { ok: false; why: string }> {
+    const id = this.#nextId++;
+    const answer = await Promise.race([this.#ask(id, { type: 'agent-server', id }), this.#whenStopped]);
+    if (answer === 'stopped') return { ok: false, why: 'the run was stopped' };
+    if (answer.type === 'agent-server') return { ok: true, access: answer.access };
+    return { ok: false, why: answer.type === 'agent-server-failed' ? answer.why : 'no server' };
   }
 
   /**

@@ -184,6 +184,7 @@ export class RigRun {
       {
         guard: (name, mode, signal) => parts.guards[mode](name, { signal }),
         streams: () => parts.fifos.take(),
+        agentServer: () => Promise.resolve({ ok: false, why: 'the rig has none' }),
       },
       {
         thread: () => {},

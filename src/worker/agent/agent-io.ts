@@ -103,7 +103,6 @@ export class AgentIo {
     if (end.type === 'failed') return { type: 'turn-failed', reason: end.reason, why: log.mask(end.why) };
     const text = log.mask(end.text);
     const structured = masked(end.structured, log);
-    if (text.trim() !== '') log.say(number, text);
     if (structured !== undefined && structured !== null) log.say(number, JSON.stringify(structured));
     return { type: 'said', text, structured };
   }

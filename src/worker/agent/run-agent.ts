@@ -11,6 +11,7 @@ import { followUpOf } from './flows/follow-up.ts';
 import { implementFlow } from './flows/implement.ts';
 import { planFlow } from './flows/plan.ts';
 import { failureReport } from './flows/report.ts';
+import { openCodeEngine } from './opencode/opencode-engine.ts';
 import { Phases } from './phases.ts';
 import { prepareTools } from './tools.ts';
 
@@ -39,9 +40,17 @@ export async function runAgent(
     const failure = await phases.during('install', () => prepareTools(task, main, log));
     if (failure || main.stopped) return failed(failure ?? stopFailure(main));
   }
-  const opened = await phases.during('start', () => openCode(task, main, log));
-  if (!opened.ok) return failed({ reason: 'host', why: opened.why });
-  const { engine } = opened;
+  const made = await phases.during('start', () =>
+    openCodeEngine({
+      main,
+      options,
+      workspace: task.paths.src,
+      processes: { marker: task.marker, tree: task.paths.tree, cgroup: task.cgroup },
+      say: (line) => log.say(phases.steps.length, line),
+    }),
+  );
+  if (!made.ok) return failed({ reason: 'host', why: made.failure.why });
+  const { engine } = made;
   const { run, repository } = task.spec;
   const facts: FlowFacts = {
     run,
@@ -129,13 +138,4 @@ function stoppedReport(stop: Stop, publishing: boolean, run: number, log: RunLog
 
 function stopFailure(main: MainThread): PartFailure {
   return { reason: 'agent-tools', why: main.stopped?.why ?? 'stopped' };
-}
-
-/** Until there is one. */
-async function openCode(
-  _task: WorkerTask,
-  _main: MainThread,
-  _log: RunLog,
-): Promise<{ ok: true; engine: AgentParts['engine'] } | { ok: false; why: string }> {
-  return { ok: false, why: 'there is no engine' };
 }

@@ -161,7 +161,7 @@ describe('an implementation', () => {
     const publish = played.effects.at(-1);
     const request = publish?.type === 'publish' ? publish.request : null;
     expect(publishRequestSchema.safeParse(request).error).toBeUndefined();
-    expect(request?.title).toMatch(/^[^\n\u001b]*… \(#12\)$/u);
+    expect(request?.title).toMatch(/^\P{Cc}*… \(#12\)$/u);
     expect(played.end?.report.length).toBeLessThanOrEqual(MOST_REPORT);
   });
 });
