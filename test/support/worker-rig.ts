@@ -5,7 +5,7 @@ import { type TaskEnd, WorkerPool } from '../../src/runner/pool/pool.ts';
 import { ObjectsOfRun } from '../../src/runner/runs/objects-of-run.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
 import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
-import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
+import { type PortEvents, type PortServices, WorkerPort } from '../../src/runner/runs/worker-port.ts';
 import type { PublishRequest } from '../../src/shared/agent/result.ts';
 import { savedCheckoutName } from '../../src/shared/dir-layout.ts';
 import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job-spec.ts';
@@ -15,7 +15,7 @@ import type { RunOutcome } from '../../src/shared/outcome.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
 import { closeDescriptors } from '../../src/shared/platform/descriptors.ts';
 import { FifoStock } from '../../src/shared/platform/fifos.ts';
-import type { JobPaths, Settled, WorkerTask } from '../../src/shared/worker-messages.ts';
+import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
@@ -42,6 +42,7 @@ export interface RigOptions {
   /** False: as on a host where the runner may make no cgroup. */
   readonly cgroup?: boolean;
   readonly task?: Partial<WorkerTask>;
+  readonly agentServer?: PortServices['agentServer'];
 }
 
 /** The built worker in a real pool, with the main thread's real ends of ports, FIFOs and guards. */
@@ -109,6 +110,7 @@ export class WorkerRig {
         pool: this.pool,
         guards: this.guards,
         fifos: this.#fifos,
+        agentServer: this.#options.agentServer ?? (async () => ({ ok: false, why: 'the rig has none' })),
       },
     );
   }
@@ -139,6 +141,7 @@ interface RigParts {
   readonly pool: WorkerPool;
   readonly guards: Guards;
   readonly fifos: FifoStock;
+  readonly agentServer: PortServices['agentServer'];
 }
 
 /** One run in the rig, and all that its worker said. */
@@ -156,7 +159,7 @@ export class RigRun {
   /** What the worker wanted pushed. */
   readonly published: PublishRequest[] = [];
   /** What it is told of that; to be set by the test. */
-  publish: (request: PublishRequest) => Promise<Settled> = async () => ({
+  publish: PortEvents['publish'] = async () => ({
     state: 'failed',
     why: 'the rig pushes nothing',
   });
@@ -184,7 +187,7 @@ export class RigRun {
       {
         guard: (name, mode, signal) => parts.guards[mode](name, { signal }),
         streams: () => parts.fifos.take(),
-        agentServer: () => Promise.resolve({ ok: false, why: 'the rig has none' }),
+        agentServer: parts.agentServer,
       },
       {
         thread: () => {},
@@ -200,9 +203,9 @@ export class RigRun {
         engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
-        publish: (request) => {
+        publish: (request, signal) => {
           this.published.push(request);
-          return this.publish(request);
+          return this.publish(request, signal);
         },
       },
     );

@@ -1,3 +1,4 @@
+import { counted } from '../../../shared/counted.ts';
 import {
   draftPrompt,
   explorePrompt,
@@ -125,7 +126,7 @@ function reviewed(
   if (round < facts.options.planReviewRounds) {
     return draft(round + 1, false, revisePlanPrompt(verdict.comments));
   }
-  const failure = agentFailed(`the plan was not accepted after ${round} rounds of review`);
+  const failure = agentFailed(`the plan was not accepted after ${counted(round, 'round')} of review`);
   return ended(failure, { text: plan, accepted: false }, round, planReport(plan, round, verdict.comments));
 }
 
