@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { AgentFlowRig, bash, verdict } from '../support/agent-flow-rig.ts';
@@ -269,6 +269,18 @@ describe('fix', () => {
     expect(remote.git.git('show', 'topic:a.txt')).toBe('fixed');
     expect(rig.shown(1)).toContain('the typo');
   });
+});
+
+test("the runner's own settings of git, such as filters, are no change of the agent's", async () => {
+  const remote = rig.remote({ 'a.txt': 'one\n', 'b.txt': 'two\n', '.gitattributes': '*.txt filter=loud\n' });
+  const settings = path.join(rig.worker.home, '.gitconfig');
+  writeFileSync(settings, '[filter "loud"]\n\tsmudge = tr a-z A-Z\n[core]\n\tautocrlf = true\n');
+  rig.model.answer(bash('echo fixed > a.txt'), { say: 'Fixed.' });
+  const run = rig.start(remote, { command: 'fix', branch: 'quiet' });
+  const { outcome } = await run.ended;
+  rmSync(settings);
+  expect(outcome.result).toBe('passed');
+  expect(remote.git.git('diff', '--name-status', remote.head, 'quiet')).toBe('M\ta.txt');
 });
 
 describe('what ends a run early', () => {

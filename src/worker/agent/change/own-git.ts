@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { JobSpec } from '../../../shared/job-spec.ts';
 import { type CommandOptions, type CommandResult, runCommand } from '../../../shared/platform/commands.ts';
 import type { WorkerTask } from '../../../shared/worker-messages.ts';
+import { NO_SETTINGS } from '../../checkout/git.ts';
 import type { MainThread } from '../../port.ts';
 
 type Source = NonNullable<JobSpec['source']>;
@@ -62,9 +63,7 @@ export class OwnGit {
         LC_ALL: 'C',
         GIT_DIR: this.dir,
         GIT_WORK_TREE: paths.src,
-        GIT_CONFIG_NOSYSTEM: '1',
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        GIT_ATTR_NOSYSTEM: '1',
+        ...NO_SETTINGS,
         GIT_TERMINAL_PROMPT: '0',
         GIT_OPTIONAL_LOCKS: '0',
         GIT_AUTHOR_NAME: agent?.botName ?? '',
