@@ -3,6 +3,7 @@ import type { Part } from '@opencode-ai/sdk/v2/client';
 /** Of one text or one command, in the log. */
 const MOST_LINES = 100;
 const MOST_LINE = 500;
+const MOST_ERROR = 200;
 
 /**
  * Turns what the server says of a turn's parts into lines for the run's log: each tool call when it begins
@@ -29,7 +30,9 @@ export class Progress {
         return [`[${part.tool}] ${describe(state.input)}`];
       });
       if (state.status === 'error') {
-        this.#once(`${part.id} failed`, () => [`[${part.tool}] failed: ${linesOf(state.error)[0] ?? ''}`]);
+        this.#once(`${part.id} failed`, () => [
+          `[${part.tool}] failed: ${(linesOf(state.error)[0] ?? '').slice(0, MOST_ERROR)}`,
+        ]);
       }
     }
   }
