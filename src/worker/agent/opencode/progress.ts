@@ -1,4 +1,4 @@
-import type { Part } from '@opencode-ai/sdk/v2/client';
+import type { Part, SessionStatus } from '@opencode-ai/sdk/v2/client';
 
 /** Of one text or one command, in the log. */
 const MOST_LINES = 100;
@@ -12,8 +12,8 @@ const MOST_ERROR = 200;
 export class Progress {
   readonly #say: (line: string) => void;
   readonly #said = new Set<string>();
-  /** Calls of tools so far. */
-  calls = 0;
+  /** Answers of the model so far. */
+  steps = 0;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -22,11 +22,15 @@ export class Progress {
   part(part: Part): void {
     if (part.type === 'text' && part.time?.end !== undefined && !part.synthetic) {
       this.#once(`${part.id} text`, () => linesOf(part.text));
+    } else if (part.type === 'step-start') {
+      this.#once(part.id, () => {
+        this.steps++;
+        return [];
+      });
     } else if (part.type === 'tool') {
       const { state } = part;
       if (state.status === 'pending') return;
       this.#once(`${part.id} begun`, () => {
-        this.calls++;
         return [`[${part.tool}] ${describe(state.input)}`];
       });
       if (state.status === 'error') {
@@ -35,6 +39,10 @@ export class Progress {
         ]);
       }
     }
+  }
+
+  status(status: SessionStatus): void {
+    if (status.type === 'retry') this.note(`the model's service, try ${status.attempt}: ${status.message}`);
   }
 
   /** A line that is worth saying once in a turn. */
