@@ -50,6 +50,7 @@ export class AgentHome {
     mkdirSync(path.join(config, 'node_modules'), { recursive: true });
     for (const [name, text] of Object.entries(PLUGIN_PACKAGE)) writeFileSync(path.join(config, name), text);
     mkdirSync(path.dirname(this.shell));
+    mkdirSync(path.join(this.path, 'tmp'));
     const jobs = realpathSync(this.#dir.layout.jobs);
     writeFileSync(this.shell, shellWrapper({ jobs, directory: this.#dir.id }));
     chmodSync(this.shell, 0o755);

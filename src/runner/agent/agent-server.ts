@@ -98,6 +98,7 @@ export class AgentServer {
     const home = (this.#home ??= AgentHome.take(dir));
     home.prepare();
     const proxy = (this.#proxy ??= await ModelProxy.start(service));
+    const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
     const namespaced = this.#parts.namespaced ?? (await mayNamespace());
     const started = await startOpenCode({
       file: found.file,
@@ -108,7 +109,7 @@ export class AgentServer {
         models: options.models,
         modelUrl: proxy.url,
         context7Key: service.context7Key,
-        mostSteps: this.#parts.mostSteps ?? MOST_STEPS,
+        mostSteps,
         shell: home.shell,
       }),
       namespaced,
@@ -118,7 +119,7 @@ export class AgentServer {
     this.#server = started.server;
     const ms = Math.round(performance.now() - start);
     say({ pid: program.pid, home: home.id, ms, namespaced }, "the agents' server is ready");
-    return { ok: true, access: { url, password, home: home.id, pid: program.pid } };
+    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid } };
   }
 
   /** With a pid namespace there is nothing: the kernel has ended it. */

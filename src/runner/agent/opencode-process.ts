@@ -67,6 +67,7 @@ export async function startOpenCode(
 function environment(parts: ProcessParts, password: string): Record<string, string> {
   return {
     HOME: parts.home,
+    TMPDIR: `${parts.home}/tmp`,
     PATH: parts.path,
     LANG: 'C.UTF-8',
     SHELL: parts.config['shell'] as string,

@@ -6,6 +6,8 @@ export interface AgentAccess {
   readonly password: string;
   /** Which store its sessions are in; see `AgentSessionRef.home`. */
   readonly home: string;
+  /** After so many answers of the model in a turn, the server tells it to come to an end. */
+  readonly mostSteps: number;
   /** Of its process, as seen from here: what the server starts is below it. */
   readonly pid: number;
 }

@@ -18,13 +18,18 @@ export class Listener {
   readonly #session: string;
   readonly #progress: Progress;
   readonly #abort = new AbortController();
-  #stir: () => void = () => {};
+  readonly #cut: AbortSignal;
+  #waiting: (() => void) | null = null;
+  #stirred = false;
   #error: string | null = null;
 
-  constructor(connection: Connection, session: string, progress: Progress) {
+  /** `cut`: nothing is waited for once it aborts. */
+  constructor(connection: Connection, session: string, progress: Progress, cut: AbortSignal) {
     this.#connection = connection;
     this.#session = session;
     this.#progress = progress;
+    this.#cut = cut;
+    this.#cut.addEventListener('abort', this.#stir);
     this.listening = new Promise((resolve) => {
       const timer = setTimeout(resolve, LISTENING_MS);
       void this.#listen(resolve).finally(() => {
@@ -39,17 +44,31 @@ export class Listener {
     return this.#error;
   }
 
-  /** Resolves the next time that the turn may have ended. */
-  stirred(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#stir = resolve;
-    });
+  /** Resolves when there may be something new to be asked for, or after so long. */
+  async stirred(withinMs: number): Promise<void> {
+    if (!this.#stirred && !this.#cut.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, withinMs);
+        this.#waiting = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#waiting = null;
+    this.#stirred = false;
   }
 
   /** Idempotent. */
   close(): void {
     this.#abort.abort();
+    this.#cut.removeEventListener('abort', this.#stir);
   }
+
+  readonly #stir = (): void => {
+    this.#stirred = true;
+    this.#waiting?.();
+  };
 
   async #listen(begun: () => void): Promise<void> {
     try {
@@ -80,6 +99,11 @@ export class Listener {
         return;
       }
       case 'session.status':
+        if (event.properties.sessionID !== this.#session) return;
+        this.#progress.status(event.properties.status);
+        // One that is busy is asked after in its time.
+        if (event.properties.status.type === 'idle') this.#stir();
+        return;
       case 'session.idle':
         if (event.properties.sessionID === this.#session) this.#stir();
         return;

@@ -19,7 +19,11 @@ export async function openCodeEngine(parts: EngineParts): Promise<EngineMade> {
   const { cgroup, tree } = parts.processes;
   if (cgroup !== null) {
     parts.main.tell({ type: 'cgroup-joined' });
-    writeFileSync(path.join(tree, TREE_CGROUP_FILE), `${cgroup}\n`);
+    try {
+      writeFileSync(path.join(tree, TREE_CGROUP_FILE), `${cgroup}\n`);
+    } catch (error) {
+      return { ok: false, failure: failed('server', `the run's tree cannot be written: ${oneLine(error)}`) };
+    }
   }
   const engine = new OpenCodeEngine(parts);
   const connected = await engine.connect();

@@ -19,8 +19,8 @@ const IDLE_MS = 60_000;
 const IDLE_OPEN_MS = 10_000;
 /** How long an abort may take before what is left is ended without it. */
 const ABORT_MS = 3_000;
-/** Calls of tools in a turn. The server ends a turn by its steps before; this bounds calls within steps. */
-const MOST_CALLS = 2_000;
+/** Beyond the steps after which the server tells the model to come to an end, which not every model does. */
+const SPARE_STEPS = 3;
 
 const GO_ON =
   'The process that you ran in was restarted while you worked, and what you had started is gone. ' +
@@ -33,7 +33,7 @@ type Look =
   | { readonly type: 'unreachable'; readonly why: string };
 
 /** Ends the waiting, and says so itself: the server's own account of an abort is not reliable. */
-type Cut = 'stopped' | 'timeout' | 'calls';
+type Cut = 'stopped' | 'timeout' | 'steps';
 
 export class OpenCodeSession implements AgentSession {
   readonly id: string;
@@ -97,7 +97,7 @@ export class OpenCodeSession implements AgentSession {
     const { connection } = connected;
     const before = await this.#newest(connection);
     if (!before.ok) return { type: 'lost', why: before.why, prompted: false };
-    const listener = new Listener(connection, this.id, progress);
+    const listener = new Listener(connection, this.id, progress, cut.signal);
     try {
       await listener.listening;
       const sent = await connection.ask((client, options) =>
@@ -134,6 +134,7 @@ export class OpenCodeSession implements AgentSession {
     let unreachable = 0;
     for (;;) {
       const look = await this.#look(connection, before, progress);
+      if (progress.steps > connection.access.mostSteps + SPARE_STEPS) cut.abort('steps' satisfies Cut);
       if (cut.signal.aborted) return look;
       if (look.type === 'ended') {
         const idleMs = performance.now() - idleSince;
@@ -146,12 +147,8 @@ export class OpenCodeSession implements AgentSession {
         unreachable = 0;
         idleSince = performance.now();
       }
-      if (progress.calls > MOST_CALLS) cut.abort('calls' satisfies Cut);
       const pause = look.type === 'ended' ? IDLE_ASK_MS : ASK_MS;
-      await Promise.race([
-        delay(pause, undefined, { signal: cut.signal }).catch(() => {}),
-        listener.stirred(),
-      ]);
+      await listener.stirred(pause);
     }
   }
 
@@ -159,7 +156,6 @@ export class OpenCodeSession implements AgentSession {
     const status = await connection.ask((client, options) => client.session.status({}, options));
     if (!status.ok) return { type: 'unreachable', why: status.why };
     const state = status.data[this.id];
-    if (state?.type === 'retry') progress.note(`the model's service, try ${state.attempt}: ${state.message}`);
     if (state && state.type !== 'idle') return { type: 'runs' };
     const newest = await this.#newestMessage(connection);
     if (!newest.ok) return { type: 'unreachable', why: newest.why };
@@ -203,8 +199,8 @@ export class OpenCodeSession implements AgentSession {
         return failed('stopped', main.stopped?.why ?? 'the run was stopped');
       case 'timeout':
         return failed('timeout', `the turn is over its ${Math.round(options.turnTimeoutMs / 1000)} s`);
-      case 'calls':
-        return failed('no-answer', `the agent called tools more than ${MOST_CALLS} times in one turn`);
+      case 'steps':
+        return failed('no-answer', 'the agent came to no end, though it was told to');
       default:
         return cut satisfies never;
     }

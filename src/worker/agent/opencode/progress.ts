@@ -1,8 +1,9 @@
-import type { Part } from '@opencode-ai/sdk/v2/client';
+import type { Part, SessionStatus } from '@opencode-ai/sdk/v2/client';
 
 /** Of one text or one command, in the log. */
 const MOST_LINES = 100;
 const MOST_LINE = 500;
+const MOST_ERROR = 200;
 
 /**
  * Turns what the server says of a turn's parts into lines for the run's log: each tool call when it begins
@@ -11,8 +12,8 @@ const MOST_LINE = 500;
 export class Progress {
   readonly #say: (line: string) => void;
   readonly #said = new Set<string>();
-  /** Calls of tools so far. */
-  calls = 0;
+  /** Answers of the model so far. */
+  steps = 0;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -21,17 +22,27 @@ export class Progress {
   part(part: Part): void {
     if (part.type === 'text' && part.time?.end !== undefined && !part.synthetic) {
       this.#once(`${part.id} text`, () => linesOf(part.text));
+    } else if (part.type === 'step-start') {
+      this.#once(part.id, () => {
+        this.steps++;
+        return [];
+      });
     } else if (part.type === 'tool') {
       const { state } = part;
       if (state.status === 'pending') return;
       this.#once(`${part.id} begun`, () => {
-        this.calls++;
         return [`[${part.tool}] ${describe(state.input)}`];
       });
       if (state.status === 'error') {
-        this.#once(`${part.id} failed`, () => [`[${part.tool}] failed: ${linesOf(state.error)[0] ?? ''}`]);
+        this.#once(`${part.id} failed`, () => [
+          `[${part.tool}] failed: ${(linesOf(state.error)[0] ?? '').slice(0, MOST_ERROR)}`,
+        ]);
       }
     }
+  }
+
+  status(status: SessionStatus): void {
+    if (status.type === 'retry') this.note(`the model's service, try ${status.attempt}: ${status.message}`);
   }
 
   /** A line that is worth saying once in a turn. */
