@@ -1,7 +1,8 @@
 // Builds dist/: the main program, the worker thread's file and the file thread's file, each a
-// bundle of its own, since what a thread loads is what every slot pays in memory. With --test also
+// bundle of its own, since what a thread loads is what every slot pays in memory; and the install
+// scripts of agent runs as they are. With --test also
 // the child programs that tests start as processes of their own.
-import { existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,6 +51,9 @@ await bundle('src/worker/main.ts', 'worker');
 await bundle('src/worker/spawner/entry.ts', 'spawner');
 await bundle('src/worker/bench-task.ts', 'bench-task');
 await bundle('src/runner/dir/file-thread-entry.ts', 'file-thread');
+cpSync(path.join(root, 'src/worker/agent/tools/scripts'), path.join(root, 'dist/install-scripts'), {
+  recursive: true,
+});
 if (process.argv.includes('--test')) {
   const folder = path.join(root, 'test/support/children');
   const files = existsSync(folder) ? readdirSync(folder) : [];

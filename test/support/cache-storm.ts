@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { childFile, IN_PID_NAMESPACE, programOf } from './lock-children.ts';
+import { childFile } from './lock-children.ts';
 import type { Random } from './random.ts';
+import type { StormPlace, StormProcess } from './storm-places.ts';
 import { until } from './until.ts';
 
 interface Line {
@@ -19,7 +18,8 @@ export interface StormOptions {
   readonly ms: number;
   readonly processes: number;
   readonly guards: 'real' | 'broken';
-  readonly pidNamespaces: boolean;
+  /** Where they are started, in turn. */
+  readonly places: readonly StormPlace[];
   /** Shortest and longest SIGSTOP. */
   readonly stopMs: { readonly least: number; readonly most: number };
   readonly random: Random;
@@ -56,7 +56,7 @@ class Storm {
   readonly #lines: Line[] = [];
   /** When each was killed, by label: what it left behind after that accuses nobody. */
   readonly #killedAt = new Map<string, number>();
-  readonly #children = new Map<string, ChildProcess>();
+  readonly #processes = new Map<string, StormProcess>();
   #made = 0;
   #kills = 0;
   #stops = 0;
@@ -74,13 +74,13 @@ class Storm {
       // On a busy machine little happens in the time: then it goes on until enough has.
       while (spent() < ms || (this.#isThin() && spent() < ms * MOST_TIMES)) {
         await delay(100 + random.below(400));
-        const label = random.of([...this.#children.keys()]);
+        const label = random.of([...this.#processes.keys()]);
         if (random.chance(50)) await this.#kill(label).then(() => this.#start());
         else void this.#stop(label);
       }
       return this.#result();
     } finally {
-      await Promise.all([...this.#children.keys()].map((label) => this.#kill(label)));
+      await Promise.all([...this.#processes.keys()].map((label) => this.#kill(label)));
     }
   }
 
@@ -95,56 +95,54 @@ class Storm {
       await until('all have begun', () => this.#result().begun === processes, ms);
       const begun = performance.now();
       for (let at = 0; this.#result().violations.length === 0 && performance.now() - begun < ms; at += 1) {
-        await this.#stop(`p${at % processes}`);
-        await delay(500);
+        const label = `p${at % processes}`;
+        const continued = await this.#stop(label);
+        await until(`${label} to report after it was stopped`, () => this.#saidSince(label, continued));
       }
       return this.#result();
     } finally {
-      await Promise.all([...this.#children.keys()].map((label) => this.#kill(label)));
+      await Promise.all([...this.#processes.keys()].map((label) => this.#kill(label)));
     }
   }
 
   #start(): void {
-    const { dir, guards, pidNamespaces, random } = this.#options;
+    const { dir, guards, places, random } = this.#options;
+    const place = places[this.#made % places.length] as StormPlace;
     const label = `p${this.#made++}`;
     const line = [process.execPath, childFile('cache-storm'), dir, label, guards, `${random.below(1e9)}`];
-    const [program = '', ...args] = pidNamespaces ? [...IN_PID_NAMESPACE, ...line] : line;
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (text) => {
+    const started = place(line);
+    createInterface({ input: started.out }).on('line', (text) => {
       if (text.endsWith('}')) this.#lines.push(JSON.parse(text) as Line);
     });
-    this.#children.set(label, child);
+    this.#processes.set(label, started);
   }
 
   async #kill(label: string): Promise<void> {
-    const child = this.#children.get(label);
-    this.#children.delete(label);
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'close');
+    const known = this.#processes.get(label);
+    this.#processes.delete(label);
+    if (!known || known.ended) return;
     this.#killedAt.set(label, Date.now());
     this.#killedAt.set(`${label}t`, Date.now());
-    this.#signal(child, 'SIGKILL');
-    await ended;
+    await known.signal('SIGKILL');
+    await known.whenEnded();
     this.#kills += 1;
   }
 
-  async #stop(label: string): Promise<void> {
-    const child = this.#children.get(label);
-    if (!child) return;
-    this.#signal(child, 'SIGSTOP');
+  /** Gives the time at which it was let go on. */
+  async #stop(label: string): Promise<number> {
+    const known = this.#processes.get(label);
+    if (!known) return Date.now();
+    await known.signal('SIGSTOP');
     this.#stops += 1;
     const { random, stopMs } = this.#options;
     await delay(stopMs.least + random.below(stopMs.most - stopMs.least + 1));
-    this.#signal(child, 'SIGCONT');
+    const continued = Date.now();
+    await known.signal('SIGCONT');
+    return continued;
   }
 
-  #signal(child: ChildProcess, signal: NodeJS.Signals): void {
-    try {
-      const pid = programOf(child, this.#options.pidNamespaces);
-      process.kill(pid || (child.pid ?? 0), signal);
-    } catch {
-      // it has ended meanwhile
-    }
+  #saidSince(label: string, time: number): boolean {
+    return this.#lines.some(({ by, at }) => by === label && at >= time);
   }
 
   /** Whether too little has happened to prove anything. */

@@ -19,7 +19,7 @@ import type { JobPaths, WorkerTask } from '../../src/shared/worker-messages.ts';
 import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
-const workerFile = path.resolve(import.meta.dirname, '../../dist/worker.js');
+const dist = path.resolve(import.meta.dirname, '../../dist');
 
 export interface RigSpec extends Partial<Omit<JobSpec, 'steps' | 'source'>> {
   /** A string is a step of `sh`. */
@@ -43,6 +43,10 @@ export interface RigOptions {
   readonly cgroup?: boolean;
   readonly task?: Partial<WorkerTask>;
   readonly agentServer?: PortServices['agentServer'];
+  /** Folder of locks and tools that other rigs use as well. */
+  readonly shared?: string;
+  /** Name of the worker's file under `dist/`. */
+  readonly worker?: string;
 }
 
 /** The built worker in a real pool, with the main thread's real ends of ports, FIFOs and guards. */
@@ -62,10 +66,11 @@ export class WorkerRig {
     this.dir = this.cleanup.tempDir('vole-worker-');
     this.home = path.join(this.dir, 'home');
     mkdirSync(this.home);
-    this.tools = path.join(this.dir, 'tools');
-    mkdirSync(this.tools);
-    this.guards = new Guards(path.join(this.dir, 'locks'));
-    this.pool = new WorkerPool(workerFile, options.threads ?? 1);
+    const shared = options.shared ?? this.dir;
+    this.tools = path.join(shared, 'tools');
+    mkdirSync(this.tools, { recursive: true });
+    this.guards = new Guards(path.join(shared, 'locks'));
+    this.pool = new WorkerPool(path.join(dist, options.worker ?? 'worker.js'), options.threads ?? 1);
     this.#fifos = new FifoStock(path.join(this.dir, 'fifos'));
     this.cleanup.defer(() => this.#fifos.close());
     this.cleanup.defer(() => this.pool.close());
