@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AgentFlowRig, bash, verdict } from '../support/agent-flow-rig.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let rig: AgentFlowRig;
 beforeAll(async () => {
@@ -296,6 +298,7 @@ describe('what ends a run early', () => {
     const run = rig.start(rig.remote(), { command: 'plan' }, { options: { turnTimeoutMs: 1_500 } });
     const { outcome } = await run.ended;
     expect(outcome).toMatchObject({ result: 'timed-out', reason: 'timeout' });
+    expect(outcome.detail).toMatch(/^step 2 \(draft 1\): (?!draft)/);
     expect(outcome.agent?.session?.engine).toBe('opencode');
   });
 
@@ -336,6 +339,50 @@ describe('what ends a run early', () => {
     const { outcome } = await run.ended;
     expect(outcome).toMatchObject({ result: 'cancelled', reason: 'cancelled' });
     expect(outcome.agent?.report).toMatch(/while the change was being pushed.*the branch shows/);
+  });
+});
+
+test('an agent that puts something else in the place of its workspace has no commit', async () => {
+  rig.model.answer(bash('printf "cd ..; mv src other; ln -s other src" > x.sh; sh x.sh'), { say: 'Done.' });
+  const run = rig.start(rig.remote(), { command: 'fix', branch: 'topic' });
+  const { outcome } = await run.ended;
+  expect(outcome).toMatchObject({ result: 'failed', reason: 'agent', agent: { change: null } });
+  expect(outcome.detail).toMatch(/workspace/);
+  expect(run.published).toEqual([]);
+});
+
+describe('install scripts', () => {
+  const withScript = (text: string) => {
+    const dir = rig.cleanup.tempDir('vole-scripts-');
+    writeFileSync(path.join(dir, 'mine.sh'), text);
+    return { options: { installScripts: ['mine'], installScriptsDir: dir } };
+  };
+
+  test('run before the agent, in a step of their own', async () => {
+    rig.model.answer({ say: 'A plan.' }, verdict('accept'));
+    const run = rig.start(rig.remote(), { command: 'plan' }, withScript('echo installed\n'));
+    const { outcome } = await run.ended;
+    expect(outcome.result).toBe('passed');
+    expect(names(outcome.steps).slice(0, 2)).toEqual(['install', 'start']);
+  });
+
+  test('that fail end the run, and an earlier session is kept', async () => {
+    const session = { engine: 'opencode', id: 's', home: 'h' };
+    const script = withScript('echo no such thing >&2; exit 3\n');
+    const run = rig.start(rig.remote(), { command: 'plan', session }, script);
+    const { outcome } = await run.ended;
+    expect(outcome).toMatchObject({ result: 'failed', reason: 'agent-tools', agent: { session } });
+    expect(outcome.agent?.report).toContain('no such thing');
+    expect(rig.model.asked).toEqual([]);
+  });
+
+  test('that are cancelled are gone', async () => {
+    const script = withScript('echo waiting; sleep 300\n');
+    const run = rig.start(rig.remote(), { command: 'plan' }, script);
+    await run.logged('waiting');
+    run.cancel();
+    const { outcome, gone } = await run.ended;
+    expect([outcome.result, gone, outcome.agent?.report]).toEqual(['cancelled', true, 'by the test']);
   });
 });
 

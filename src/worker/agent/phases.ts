@@ -33,9 +33,12 @@ export class Phases {
     }
   }
 
-  /** The run has failed of the last part. */
+  /** The run has failed of the last part, whose name need not be said twice. */
   fail({ result, reason, why }: FlowFailure): void {
     const step = this.steps.at(-1);
-    if (step) Object.assign(step, { result, reason, detail: why });
+    if (!step) return;
+    const prefix = `${step.name}: `;
+    const detail = why.startsWith(prefix) ? why.slice(prefix.length) : why;
+    Object.assign(step, { result, reason, detail });
   }
 }
