@@ -7,6 +7,7 @@ import { oneLine } from '../../shared/errors.ts';
 import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { AgentHome } from './agent-home.ts';
+import { agentMarker } from './agent-marker.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { findOpenCode, hostKind } from './opencode-binary.ts';
 import { MOST_STEPS, openCodeConfig } from './opencode-config.ts';
@@ -28,15 +29,6 @@ export interface AgentServerParts {
 }
 
 export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: string };
-
-/** Marker of the agents' server of a runner process, and of what it starts for no run. */
-export function agentMarker(directory: string, process: string): string {
-  return `${agentMarkerPrefix(directory)}${process}`;
-}
-
-export function agentMarkerPrefix(directory: string): string {
-  return `${directory}/agent/`;
-}
 
 const GONE_MS = 10_000;
 

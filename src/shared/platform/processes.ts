@@ -221,6 +221,18 @@ export function withDescendants(roots: readonly ProcessStat[]): ProcessStat[] {
   return [...found.values()];
 }
 
+/** Value of a variable in its environment as it was at its exec; null where it has none, or is gone. */
+export function envOf(pid: number, name: string): string | null {
+  try {
+    const entry = environOf(pid)
+      .split('\0')
+      .find((line) => line.startsWith(`${name}=`));
+    return entry?.slice(name.length + 1) ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /** Its name as the kernel has it, at most 15 characters; empty where it is gone. */
 export function processName(pid: number): string {
   try {
