@@ -15,6 +15,7 @@ import { openData } from './open-data.ts';
 import { gitWith } from './pipelines/git.ts';
 import { Mirrors } from './pipelines/mirrors.ts';
 import { Pipelines } from './pipelines/pipelines.ts';
+import { Publisher } from './publish/publisher.ts';
 import { openLeaseQueue } from './queue/open.ts';
 import type { LeaseQueue, Presence } from './queue/queue.ts';
 import { RunEventHub } from './queue/run-event-hub.ts';
@@ -98,10 +99,25 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   releasers.add('artifacts', () => artifacts.close());
   const mirrors = new Mirrors(dir.mirrors, gitWith(options.env ?? { HOME: homedir() }));
   const pipelines = new Pipelines(store, mirrors);
-  const work = new EventWork({ store, mirrors, hub: events, log });
+  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
+  const publisher = new Publisher({
+    store,
+    mirrors,
+    clients,
+    artifacts,
+    secrets,
+    hub: events,
+    onFault: (error, where) => log.error({ err: error, where }, 'publishing met a fault'),
+  });
+  releasers.add('publishing', () => publisher.close());
+  const agentClients = settings.agent ? clients : null;
+  const work = new EventWork({ store, mirrors, agentClients, hub: events, log });
   releasers.add('events', () => work.close());
-  // before the events, which wait for git
-  releasers.add('mirrors', () => mirrors.close());
+  // before the events and what is published, which wait for git and the forges
+  releasers.add('mirrors', () => {
+    clients.close();
+    return mirrors.close();
+  });
   const forgeSettings = new ForgeSettings(store.forges, secrets);
 
   const ssh = await startSshEndpoint({
@@ -112,6 +128,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     events,
     logs,
     artifacts,
+    publisher,
     serverId,
     leaseMs: settings.leaseTime,
     maxSessions: settings.sshMaxConnections,
@@ -122,7 +139,6 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   });
   releasers.add('SSH endpoint', () => ssh.close());
 
-  const clients = new ForgeClients({ forges: store.forges, clock: systemClock });
   let { publicUrl } = settings;
   const closing = new AbortController();
   const app = createApp({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentResultSchema } from './agent/result.ts';
 import { FORGE_KINDS, forgeBodySchema, webhookSchema } from './api-forge.ts';
 import { accountNameSchema, cloneUrlSchema, repositoryNameSchema } from './api-names.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
@@ -18,6 +19,18 @@ export const faultSchema = z.object({
   error: z.object({ code: z.enum(errorCodes), message: z.string() }),
 });
 export type Fault = z.infer<typeof faultSchema>;
+
+/** What a run's coding agent left. */
+export const apiAgentSchema = z.object({
+  /** Markdown. */
+  report: z.string(),
+  /** Of review. */
+  rounds: z.number().int().nonnegative(),
+  /** Null where it made no plan. */
+  planAccepted: z.boolean().nullable(),
+  change: agentResultSchema.shape.change,
+});
+export type ApiAgent = z.infer<typeof apiAgentSchema>;
 
 /** One run as lists have it. */
 export const runSchema = z.object({
@@ -53,6 +66,8 @@ export const runSchema = z.object({
   reason: z.string().nullable(),
   detail: z.string(),
   logBytes: z.number(),
+  /** Once an agent's run has ended; otherwise null. */
+  agent: apiAgentSchema.nullable().default(null),
 });
 export type ApiRun = z.infer<typeof runSchema>;
 

@@ -20,7 +20,7 @@ afterEach(() => cleanup.run());
 test('a session leases a run, accepts it, sends its log and its record', async () => {
   const run = await rig.add();
   const session = await rig.connect();
-  expect(session.welcome).toMatchObject({ server: '0123abcd', protocol: 2, leaseSeconds: 60 });
+  expect(session.welcome).toMatchObject({ server: '0123abcd', protocol: 3, leaseSeconds: 60 });
   const job = await session.lease(leaseRequest());
   expect(job).toMatchObject({ type: 'job', run, attempt: 1 });
   expect(await session.heartbeat(run, 1)).toEqual({ type: 'ok' });

@@ -22,6 +22,7 @@ async function start(change: Partial<ServerOptions['settings']> = {}): Promise<R
     maxConcurrentCommands: 2,
     publicUrl: null,
     commandWord: 'agent',
+    agent: false,
     ...change,
   };
   const server = await startServer({ settings, version: '0.0.0', log });

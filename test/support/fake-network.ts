@@ -1,6 +1,8 @@
 import type { Connect, Disconnect, Reply, SessionConnection } from '../../src/runner/session/session.ts';
 import { SessionLink } from '../../src/runner/slots/session-link.ts';
+import type { Published, PublishRequest } from '../../src/shared/agent/result.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
+import { PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
 
 type Ok = Reply<'ok' | 'stale'>;
 
@@ -15,10 +17,15 @@ export class FakeServer {
   readonly artifacts = new Map<string, { bytes: Buffer; complete: boolean }>();
   readonly records: { outcome: RunOutcome; logLength: number }[] = [];
   connects = 0;
+  protocol: number = PROTOCOL_VERSION;
   /** Each says what to do with the next message of its kind; null answers it as ever. */
   onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
   onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
   onRecord: (logLength: number) => Ok | null = () => null;
+  /** One after the other; the last again and again. */
+  published: Published[] = [];
+  readonly asked: PublishRequest[] = [];
+  onPublish: () => Ok | null = () => null;
   onConnect: (session: FakeSession) => void = () => {};
   #current: FakeSession | null = null;
 
@@ -63,6 +70,13 @@ export class FakeServer {
     return { type: 'ok', offset: kept.bytes.length };
   }
 
+  takePublish(request: PublishRequest): Ok {
+    this.asked.push(request);
+    const [next = { state: 'pending' }] = this.published;
+    if (this.published.length > 1) this.published.shift();
+    return { type: 'ok', published: next };
+  }
+
   takeRecord(outcome: RunOutcome, logLength: number): Ok {
     if (this.log.length < logLength) return { type: 'ok', offset: this.log.length };
     this.records.push({ outcome, logLength });
@@ -71,11 +85,7 @@ export class FakeServer {
 }
 
 export class FakeSession implements SessionConnection {
-  readonly welcome = {
-    type: 'welcome',
-    session: 's',
-    limits: { frameBytes: 4 },
-  } as SessionConnection['welcome'];
+  readonly welcome: SessionConnection['welcome'];
   readonly closed: Promise<Disconnect>;
   readonly #server: FakeServer;
   #end: (disconnect: Disconnect) => void = () => {};
@@ -83,6 +93,13 @@ export class FakeSession implements SessionConnection {
 
   constructor(server: FakeServer) {
     this.#server = server;
+    const { protocol } = server;
+    this.welcome = {
+      type: 'welcome',
+      session: 's',
+      protocol,
+      limits: { frameBytes: 4 },
+    } as FakeSession['welcome'];
     this.closed = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -116,6 +133,10 @@ export class FakeSession implements SessionConnection {
       this.#server.onArtifact(part) ??
       this.#server.takeArtifact(part.name, part.offset, part.bytes, part.last)
     );
+  }
+
+  async publish(_run: number, _attempt: number, request: PublishRequest): Promise<Ok> {
+    return this.#gone() ?? this.#server.onPublish() ?? this.#server.takePublish(request);
   }
 
   async record(_run: number, _attempt: number, outcome: RunOutcome, logLength: number): Promise<Ok> {

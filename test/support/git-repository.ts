@@ -30,6 +30,12 @@ export class GitRepository {
     return execFileSync('git', args, { cwd: this.dir, env: ENV, encoding: 'utf8' }).trim();
   }
 
+  /** Writes a commit object as it is, also one that git would not make; gives its hash. */
+  hash(commit: string): string {
+    const args = ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin'];
+    return execFileSync('git', args, { cwd: this.dir, env: ENV, encoding: 'utf8', input: commit }).trim();
+  }
+
   /** Commits these files on the branch that is checked out; gives the commit. */
   commit(files: Readonly<Record<string, string | Buffer>>, message = 'c'): string {
     for (const [name, content] of Object.entries(files)) {

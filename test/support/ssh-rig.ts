@@ -108,6 +108,7 @@ export class SshRig {
       events: this.#events,
       logs: this.logs,
       artifacts: this.artifacts,
+      publisher: { ask: async () => ({ state: 'failed', why: 'this rig has no forge' }) },
       serverId: '0123abcd',
       leaseMs: 60_000,
       maxSessions: 100,

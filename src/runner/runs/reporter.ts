@@ -1,7 +1,10 @@
+import { CHANGE_ARTIFACT, type PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
+import type { Settled } from '../../shared/worker-messages.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
 import { LogSender } from './log-sender.ts';
+import { publish, unlessAborted } from './publishing.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
 
@@ -28,7 +31,7 @@ export class Reporter {
   readonly #run: { run: number; attempt: number };
   readonly #events: ReporterEvents;
   readonly #log: LogSender;
-  readonly #artifacts: Promise<ArtifactSent>[] = [];
+  readonly #artifacts: { readonly name: string; readonly sent: Promise<ArtifactSent> }[] = [];
   readonly #sending = new AbortController();
   #heartbeat: NodeJS.Timeout | null = null;
   #ended: Reported | null = null;
@@ -74,9 +77,29 @@ export class Reporter {
   }
 
   artifact(artifact: Artifact): void {
-    const before = this.#artifacts.at(-1) ?? Promise.resolve();
+    const before = this.#artifacts.at(-1)?.sent ?? Promise.resolve();
     const control = { signal: this.#sending.signal, cancel: (why: string) => this.#events.cancel(why) };
-    this.#artifacts.push(before.then(() => sendArtifact(this.#link, this.#run, artifact, control)));
+    const sent = before.then(() => sendArtifact(this.#link, this.#run, artifact, control));
+    this.#artifacts.push({ name: artifact.name, sent });
+  }
+
+  /**
+   * Has the server push the change that was handed in as an artifact before. Waits for that to have been
+   * sent, then for what became of it; never rejects. `signal` ends the waiting.
+   */
+  async publish(request: PublishRequest, signal: AbortSignal): Promise<Settled> {
+    const change = this.#artifacts.findLast(({ name }) => name === CHANGE_ARTIFACT);
+    if (!change) return { state: 'failed', why: `there is no artifact ${CHANGE_ARTIFACT}` };
+    const sent = await unlessAborted(change.sent, signal);
+    if (sent !== 'aborted' && sent.end !== 'sent') {
+      const why = sent.end === 'refused' ? sent.why : 'its sending was ended';
+      return { state: 'failed', why: `the change could not be handed in: ${why}`.slice(0, 500) };
+    }
+    const events = {
+      cancel: (why: string) => this.#events.cancel(why),
+      stale: (why: string) => this.#stale(why),
+    };
+    return publish(this.#link, this.#run, request, events, signal);
   }
 
   /** Sends no more of the artifacts: nobody wants them of a run that is cancelled. */
@@ -95,7 +118,7 @@ export class Reporter {
     amend: (ended: RunOutcome, cut: boolean) => RunOutcome = (same) => same,
   ): Promise<RunEnd> {
     const sendable = await this.#log.finish(logLength);
-    const sent = await Promise.all(this.#artifacts);
+    const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
     const reported = await this.#record(outcome, sendable);

@@ -1,3 +1,4 @@
+import type { PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { Hello, ServerMessage } from '../../shared/protocol/messages.ts';
 
@@ -65,6 +66,8 @@ export interface SessionConnection {
     attempt: number,
     part: { name: string; offset: number; bytes: Uint8Array; last: boolean; sha256: string | null },
   ): Promise<Reply<'ok' | 'stale'>>;
+  /** Only where both speak a protocol that has it. To be asked again while the reply says `pending`. */
+  publish(run: number, attempt: number, request: PublishRequest): Promise<Reply<'ok' | 'stale'>>;
   record(
     run: number,
     attempt: number,

@@ -1,3 +1,4 @@
+import type { PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import { Decoder, encodeLine } from '../../shared/protocol/codec.ts';
 import {
@@ -95,6 +96,10 @@ export class SshSession implements SessionConnection {
   async artifact(run: number, attempt: number, part: ArtifactPart): Promise<Reply<'ok' | 'stale'>> {
     const { bytes, ...facts } = part;
     return await this.#report({ type: 'artifact', run, attempt, ...facts, bytes: bytes.length }, bytes);
+  }
+
+  async publish(run: number, attempt: number, request: PublishRequest): Promise<Reply<'ok' | 'stale'>> {
+    return await this.#report({ type: 'publish', run, attempt, request });
   }
 
   async record(

@@ -34,7 +34,8 @@ export class CommentHandler implements TaskHandler<'comment'> {
     const command = await store.commands.of(task.payload.run);
     if (run === null || command === null) return done();
     const hide = await hiderOf(this.#parts, task.repository);
-    const body = commentOfRun(run, command, publicUrl, hide);
+    const agent = await store.agents.resultOf(run.id);
+    const body = commentOfRun(run, command, publicUrl, hide, agent?.report ?? null);
     return reconcile(this.#parts, task, { issue: command.issue, marker: markerOf('run', run.id), body });
   }
 }

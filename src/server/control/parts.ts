@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 
 /** What the control tasks stand on. */
 export interface ControlParts {
-  readonly store: Pick<Store, 'runs' | 'tasks' | 'forges' | 'commands'>;
+  readonly store: Pick<Store, 'runs' | 'tasks' | 'forges' | 'commands' | 'agents'>;
   readonly clients: Pick<ForgeClients, 'for'>;
   readonly secrets: Pick<Secrets, 'secretsFor'>;
   /** Where people reach the pages, without a slash at its end. */
@@ -15,7 +15,10 @@ export interface ControlParts {
 const SHORTEST_SECRET = 4;
 
 /** Takes the repository's secrets out of a text that everybody will read. */
-export async function hiderOf(parts: ControlParts, repository: string): Promise<(text: string) => string> {
+export async function hiderOf(
+  parts: Pick<ControlParts, 'secrets'>,
+  repository: string,
+): Promise<(text: string) => string> {
   const values = Object.values(await parts.secrets.secretsFor(repository))
     .flatMap((value) => value.split('\n'))
     .map((line) => line.trim())

@@ -1,3 +1,4 @@
+import { safeMarkdown } from '../forges/safe-text.ts';
 import type { CommandFacts } from '../store/control.ts';
 import type { Run } from '../store/store.ts';
 
@@ -8,12 +9,13 @@ export function markerOf(what: 'run' | 'comment', id: number | string): string {
 
 const MOST_DETAIL = 500;
 
-/** The comment that a command wants in its run's state. */
+/** The comment that a command wants in its run's state. `report` is an agent's, and whoever told it what to say. */
 export function commentOfRun(
   run: Pick<Run, 'id' | 'state' | 'detail' | 'cancelWhy'>,
   command: CommandFacts,
   publicUrl: string,
   hide: (text: string) => string,
+  report: string | null = null,
 ): string {
   const state = run.state === 'running' && run.cancelWhy !== null ? 'being cancelled' : run.state;
   const lines = [
@@ -21,6 +23,8 @@ export function commentOfRun(
     `${code(command.name)} for ${code(command.author)}: **${state}** ([run ${run.id}](${publicUrl}/runs/${run.id}))`,
   ];
   if (run.detail !== '') lines.push('', code(hide(run.detail)));
+  // last, so that nothing that it leaves open swallows ours
+  if (report !== null && report !== '') lines.push('', safeMarkdown(hide(report)));
   return lines.join('\n');
 }
 

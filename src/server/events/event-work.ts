@@ -1,4 +1,5 @@
 import { oneLine } from '../../shared/errors.ts';
+import type { ForgeClients } from '../forges/clients.ts';
 import type { Mirrors } from '../pipelines/mirrors.ts';
 import type { RunEventHub } from '../queue/run-event-hub.ts';
 import type { Store } from '../store/store.ts';
@@ -10,6 +11,8 @@ import { backoffMs, RepositoryWork, restAfterGit, type WorkSource } from './repo
 interface EventWorkParts {
   readonly store: Store;
   readonly mirrors: Pick<Mirrors, 'use'>;
+  /** Null where no agent carries out commands. */
+  readonly agentClients: Pick<ForgeClients, 'for'> | null;
   /** The one that the store was opened with. */
   readonly hub: Pick<RunEventHub, 'onChange'>;
   readonly log: { warn(facts: object, text: string): void };

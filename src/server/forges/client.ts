@@ -29,6 +29,28 @@ export interface PullRequestHead {
   readonly baseRef: string;
 }
 
+/** An issue, or a pull request as an issue. */
+export interface ForgeIssue {
+  readonly title: string;
+  readonly body: string;
+  readonly open: boolean;
+  readonly pull: boolean;
+}
+
+export interface PullRequestRef {
+  readonly number: number;
+  /** Its page. */
+  readonly url: string;
+}
+
+export interface NewPullRequest {
+  readonly title: string;
+  readonly body: string;
+  /** Branch of the repository itself, without `refs/heads/`. */
+  readonly head: string;
+  readonly base: string;
+}
+
 /** What the token's owner may do in the repository, as the forge says or as a harmless try shows. */
 export interface Rights {
   readonly login: string;
@@ -53,4 +75,9 @@ export interface ForgeClient {
   status(sha: string, context: string): Promise<Reply<CommitStatus | null>>;
   setStatus(sha: string, status: CommitStatus): Promise<Reply<null>>;
   pullRequest(number: number): Promise<Reply<PullRequestHead>>;
+  /** Null where there is none. */
+  issue(number: number): Promise<Reply<ForgeIssue | null>>;
+  /** The oldest open pull request that comes from this branch of the repository itself, or null. */
+  openPullOf(branch: string): Promise<Reply<PullRequestRef | null>>;
+  createPull(pull: NewPullRequest): Promise<Reply<PullRequestRef>>;
 }

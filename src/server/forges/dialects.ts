@@ -7,6 +7,8 @@ export interface Dialect {
   readonly pageQuery: string;
   /** What it calls the state of a status in a list. */
   readonly statusField: 'state' | 'status';
+  /** Query of the list of open pull requests; what it lets through of other branches is left out by us. */
+  readonly openPullsQuery: (owner: string, branch: string) => string;
   /** Longest description of a status. */
   readonly descriptionLength: number;
   /** Only an administrator of a repository may ask what others may do in it. */
@@ -17,6 +19,7 @@ const gitea: Dialect = {
   headers: (token) => ({ authorization: `token ${token}`, accept: 'application/json' }),
   pageQuery: 'limit=50',
   statusField: 'status',
+  openPullsQuery: () => 'state=open',
   descriptionLength: 140,
   asksAsAdmin: true,
 };
@@ -32,6 +35,7 @@ export const DIALECTS: Readonly<Record<ForgeKind, Dialect>> = {
     }),
     pageQuery: 'per_page=100',
     statusField: 'state',
+    openPullsQuery: (owner, branch) => `state=open&head=${encodeURIComponent(`${owner}:${branch}`)}`,
     descriptionLength: 140,
     asksAsAdmin: false,
   },

@@ -5,9 +5,12 @@ import {
   type CommitStatus,
   type ForgeClient,
   type ForgeComment,
+  type ForgeIssue,
+  type NewPullRequest,
   PERMISSIONS,
   type Permission,
   type PullRequestHead,
+  type PullRequestRef,
   type Rights,
 } from './client.ts';
 import type { ForgeFailure, Reply } from './reply.ts';
@@ -31,17 +34,30 @@ const pullSchema = z.object({
   }),
   base: z.object({ ref: z.string() }),
 });
+const issueSchema = z.object({
+  title: z.string(),
+  body: z.string().nullish(),
+  state: z.string(),
+  pull_request: z.unknown(),
+});
+const pullRefSchema = z.object({
+  number: z.number().int().positive(),
+  html_url: z.string().max(1000),
+  head: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }).nullish() }),
+});
 /** Also keeps `..` out of the path. */
 const LOGIN = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,98}(?:\[bot\])?$/;
 
 /** The three forges agree in what we use of them, save for what `Dialect` holds. */
 export class RestForgeClient implements ForgeClient {
   readonly #api: ForgeApi;
+  readonly #project: string;
   readonly #repo: string;
 
   /** `project` is `owner/name`, checked to be nothing else. */
   constructor(api: ForgeApi, project: string) {
     this.#api = api;
+    this.#project = project;
     this.#repo = `/repos/${project}`;
   }
 
@@ -150,6 +166,40 @@ export class RestForgeClient implements ForgeClient {
     };
   }
 
+  async issue(number: number): Promise<Reply<ForgeIssue | null>> {
+    const path = `${this.#repo}/issues/${number}`;
+    const reply = await this.#api.ask('GET', path);
+    if (!reply.ok) return reply;
+    if (reply.value.status === 404 || reply.value.status === 410) return { ok: true, value: null };
+    const read = this.#read('GET', path, reply.value, issueSchema);
+    if (!read.ok) return read;
+    const { title, body, state, pull_request: pull } = read.value;
+    return {
+      ok: true,
+      value: { title, body: body ?? '', open: state === 'open', pull: pull !== undefined && pull !== null },
+    };
+  }
+
+  async openPullOf(branch: string): Promise<Reply<PullRequestRef | null>> {
+    const [owner = ''] = this.#project.split('/');
+    const query = this.#api.dialect.openPullsQuery(owner, branch);
+    const reply = await this.#api.askAll(`${this.#repo}/pulls?${query}`, (json) => {
+      const list = z.array(pullRefSchema).safeParse(json);
+      return list.success ? list.data : null;
+    });
+    if (!reply.ok) return reply;
+    const own = reply.value
+      .filter(({ head }) => head.ref === branch && isSame(head.repo?.full_name, this.#project))
+      .sort((a, b) => a.number - b.number);
+    const [first] = own;
+    return { ok: true, value: first ? { number: first.number, url: first.html_url } : null };
+  }
+
+  async createPull(pull: NewPullRequest): Promise<Reply<PullRequestRef>> {
+    const reply = await this.#json('POST', `${this.#repo}/pulls`, pullRefSchema, pull);
+    return reply.ok ? { ok: true, value: { number: reply.value.number, url: reply.value.html_url } } : reply;
+  }
+
   async #json<T extends z.ZodType>(
     method: 'GET' | 'POST',
     path: string,
@@ -171,6 +221,10 @@ export class RestForgeClient implements ForgeClient {
     if (value.success) return { ok: true, value: value.data };
     return failure(answer.status, `${method} ${path}: the answer has another shape`);
   }
+}
+
+function isSame(name: string | undefined, other: string): boolean {
+  return name?.toLowerCase() === other.toLowerCase();
 }
 
 function commentOf(comment: z.output<typeof commentSchema>): ForgeComment {

@@ -6,6 +6,7 @@ export interface GitReply {
   readonly stdout: string;
   /** The last line that says something, for people; empty where it went well. */
   readonly why: string;
+  readonly stderr: string;
 }
 
 /** Runs git in one directory. Injected, so that what asks it can be tested on what it says. */
@@ -16,6 +17,9 @@ export type Git = (
     readonly timeoutMs: number;
     readonly maxBytes?: number;
     readonly signal?: AbortSignal;
+    readonly input?: string;
+    /** Beside what all get. */
+    readonly env?: Readonly<Record<string, string>>;
   },
 ) => Promise<GitReply>;
 
@@ -42,12 +46,20 @@ export function gitWith(env: Readonly<Record<string, string | undefined>>): Git 
     (entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined,
   );
   const whole = { PATH: '/usr/local/bin:/usr/bin:/bin', ...Object.fromEntries(kept), ...ENV };
-  return async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal }) => {
-    const options = { cwd, timeoutMs, maxOutputBytes: maxBytes, env: whole, signal };
+  return async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal, input, env: more = {} }) => {
+    const options = {
+      cwd,
+      timeoutMs,
+      maxOutputBytes: maxBytes,
+      env: { ...whole, ...more },
+      signal,
+      ...(input === undefined ? {} : { input }),
+    };
     const result = await runCommand('git', [...SETTINGS, ...args], options);
     if (result.missing) throw new VoleError('missing-tool', 'git is not on this host, or not in PATH');
     const said = result.timedOut || result.aborted ? '' : complaintOf(result.stderr);
-    return { ok: result.ok, stdout: result.stdout, why: result.ok ? '' : said || result.why };
+    const { ok, stdout, stderr } = result;
+    return { ok, stdout, stderr, why: ok ? '' : said || result.why };
   };
 }
 

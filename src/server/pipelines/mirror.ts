@@ -2,7 +2,7 @@ import { access, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { savedCheckoutName } from '../../shared/dir-layout.ts';
 import { oneLine, VoleError } from '../../shared/errors.ts';
-import { type Git, withoutPasswords } from './git.ts';
+import { type Git, type GitReply, withoutPasswords } from './git.ts';
 
 /** A commit, and the full name of what was asked for: `refs/heads/main`, or the commit's own hash. */
 export interface ResolvedRef {
@@ -31,8 +31,8 @@ const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
  */
 export class Mirror {
   readonly dir: string;
+  readonly url: string;
   readonly #repository: string;
-  readonly #url: string;
   readonly #git: Git;
 
   constructor(mirrorsDir: string, repository: { name: string; cloneUrl: string }, git: Git) {
@@ -41,12 +41,17 @@ export class Mirror {
       `${savedCheckoutName(repository.name, 'trusted', repository.cloneUrl)}.git`,
     );
     this.#repository = repository.name;
-    this.#url = repository.cloneUrl;
+    this.url = repository.cloneUrl;
     this.#git = git;
   }
 
+  /** Any other git in the copy. Inside a turn of `Mirrors`, as everything here. */
+  run(args: readonly string[], options: Omit<Parameters<Git>[1], 'cwd'>): Promise<GitReply> {
+    return this.#git(args, { ...options, cwd: this.dir });
+  }
+
   async remove(): Promise<void> {
-    await rm(this.dir, { recursive: true, force: true });
+    for (const dir of [this.dir, `${this.dir}.publish`]) await rm(dir, { recursive: true, force: true });
   }
 
   /** Brings branches and tags up to date. Throws what a person can act on. */
@@ -61,7 +66,7 @@ export class Mirror {
       // a clone that is shallow itself is a source as good as any
       '--update-shallow',
       '--',
-      this.#url,
+      this.url,
       ...heads,
     ]);
     if (!reply.ok) throw this.#unreachable(reply.why);
@@ -151,8 +156,21 @@ export class Mirror {
     const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads', 'refs/tags'];
     const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
     if (reply.ok && reply.stdout.trim() !== '') return true;
-    const head = await this.#remote(['ls-remote', '--', this.#url, 'HEAD']);
+    const head = await this.#remote(['ls-remote', '--', this.url, 'HEAD']);
     return head.ok && headOf(head.stdout) === sha;
+  }
+
+  /** Whether a branch holds it, since the last fetch. */
+  async isOnBranch(sha: string): Promise<boolean> {
+    const args = ['for-each-ref', '--count=1', `--contains=${sha}`, 'refs/heads'];
+    const reply = await this.#git(args, { cwd: this.dir, timeoutMs: LOCAL_MS });
+    return reply.ok && reply.stdout.trim() !== '';
+  }
+
+  /** Its name without `refs/heads/`. Throws where there is none. */
+  async defaultBranch(): Promise<string> {
+    const { ref } = await this.#defaultBranch();
+    return ref.replace(/^refs\/heads\//, '');
   }
 
   /** Made beside its place and renamed, so that one that is there is whole. */
@@ -181,7 +199,7 @@ export class Mirror {
   }
 
   async #defaultBranch(): Promise<ResolvedRef> {
-    const reply = await this.#remote(['ls-remote', '--symref', '--', this.#url, 'HEAD']);
+    const reply = await this.#remote(['ls-remote', '--symref', '--', this.url, 'HEAD']);
     if (!reply.ok) throw this.#unreachable(reply.why);
     const ref = /^ref: (refs\/\S+)\tHEAD$/m.exec(reply.stdout)?.[1];
     const sha = headOf(reply.stdout);
@@ -234,7 +252,7 @@ export class Mirror {
       '--no-write-fetch-head',
       '--update-shallow',
       '--',
-      this.#url,
+      this.url,
       `+${ref}:${target}`,
     ];
     if (!(await this.#remote(args)).ok) return null;
@@ -257,7 +275,7 @@ export class Mirror {
   }
 
   #unreachable(why: string): VoleError {
-    const where = withoutPasswords(this.#url);
+    const where = withoutPasswords(this.url);
     return new VoleError('server-unreachable', `cannot fetch ${this.#repository} from ${where}: ${why}`);
   }
 }

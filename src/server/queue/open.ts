@@ -181,6 +181,8 @@ class WaitingLeaseQueue implements LeaseQueue {
     if (run === null) return null;
     this.#expiry.expect(leaseMs);
     if (run.trust !== 'trusted' || typeof run.spec !== 'object' || run.spec === null) return run;
+    // an agent does what it reads: it is given none
+    if ('agent' in run.spec && run.spec.agent !== null) return run;
     try {
       return { ...run, spec: { ...run.spec, secrets: await this.#parts.secretsFor(run.repository) } };
     } catch (error) {

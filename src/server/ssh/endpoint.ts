@@ -3,6 +3,7 @@ import ssh2 from 'ssh2';
 import { PROTOCOL_VERSION } from '../../shared/protocol/messages.ts';
 import { SSH_ALGORITHMS } from '../../shared/protocol/ssh-algorithms.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
+import type { Publishing } from '../publish/publisher.ts';
 import type { LeaseQueue, Presence } from '../queue/queue.ts';
 import type { RunEventHub } from '../queue/run-event-hub.ts';
 import type { Store } from '../store/store.ts';
@@ -24,6 +25,7 @@ export interface EndpointOptions {
   readonly events: Pick<RunEventHub, 'onKeysRemoved'>;
   readonly logs: LogFiles;
   readonly artifacts: ArtifactFiles;
+  readonly publisher: Publishing;
   readonly serverId: string;
   readonly leaseMs: number;
   readonly maxSessions: number;
@@ -50,7 +52,7 @@ export interface SshEndpoint extends Presence {
 export async function startSshEndpoint(options: EndpointOptions): Promise<SshEndpoint> {
   const hostKey = await loadHostKey(options.hostKeyFile);
   const limits = { ...ENDPOINT_LIMITS, ...options.limits };
-  const { store, queue, logs, artifacts, serverId, leaseMs, log } = options;
+  const { store, queue, logs, artifacts, publisher, serverId, leaseMs, log } = options;
   const registry = new SessionRegistry({
     sessions: options.maxSessions,
     sessionsOfAccount: options.maxSessionsPerAccount,
@@ -61,6 +63,7 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
     queue,
     logs,
     artifacts,
+    publisher,
     registry,
     serverId,
     leaseMs,

@@ -84,6 +84,14 @@ export class RunReports {
     return check.ok ? { type: 'ok' } : { type: 'stale', why: check.why };
   }
 
+  /** Answered at once: a push may take minutes, and what else the runner says waits for this reply. */
+  async publish({ run, attempt, request }: Message<'publish'>): Promise<ServerMessage> {
+    const check = await this.#renew(run, attempt);
+    if (!check.ok) return this.#stale(run, check.why);
+    const published = await this.#services.publisher.ask({ run, attempt }, request);
+    return { ...ok(check), published };
+  }
+
   #renew(run: number, attempt: number): Promise<LeaseCheck> {
     return this.#services.store.runs.renew(this.#account, run, attempt, this.#services.leaseMs);
   }

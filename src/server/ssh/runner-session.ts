@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { AGENT_LABEL } from '../../shared/agent/spec.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import { encodeLine } from '../../shared/protocol/codec.ts';
-import type { Hello, Lease, RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
+import {
+  type Hello,
+  type Lease,
+  PUBLISH_PROTOCOL_VERSION,
+  type RunnerMessage,
+  type ServerMessage,
+} from '../../shared/protocol/messages.ts';
 import { agreeOnVersion } from '../../shared/protocol/versions.ts';
 import type { LeasedRun } from '../queue/queue.ts';
 import { plainLine } from './plain-line.ts';
@@ -86,6 +93,8 @@ export class RunnerSession {
         return then(await this.#reports.artifact(message, bytes));
       case 'record':
         return then(await this.#reports.record(message));
+      case 'publish':
+        return then(await this.#reports.publish(message));
       case 'bye':
         return last({ type: 'ok' });
       default:
@@ -177,7 +186,7 @@ export class RunnerSession {
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if (!(await this.#hasKey())) return this.#keyGone();
     const request = {
-      session: { id: this.#id, account, machine: hello.machine, labels: hello.labels, repos: hello.repos },
+      session: { id: this.#id, account, machine: hello.machine, labels: labelsOf(hello), repos: hello.repos },
       key: message.key,
       freeCpus: message.freeCpus,
       freeMemoryBytes: message.freeMemoryBytes,
@@ -219,6 +228,11 @@ export class RunnerSession {
   #keyGone(): Answer {
     return last({ type: 'error', why: `the key is no longer one of account ${this.#peer.account}` });
   }
+}
+
+/** A runner that could not hand a change in gets no agent run, whatever it says of itself. */
+function labelsOf({ labels, protocol }: Hello): readonly string[] {
+  return protocol >= PUBLISH_PROTOCOL_VERSION ? labels : labels.filter((label) => label !== AGENT_LABEL);
 }
 
 /** The peer has said all of its run, or was told that it is not its own. */

@@ -1,4 +1,5 @@
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
+import type { Publishing } from '../publish/publisher.ts';
 import type { LeaseQueue } from '../queue/queue.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionRegistry } from './registry.ts';
@@ -9,6 +10,7 @@ export interface SessionServices {
   readonly queue: Pick<LeaseQueue, 'lease'>;
   readonly logs: Pick<LogFiles, 'append' | 'length'>;
   readonly artifacts: Pick<ArtifactFiles, 'append'>;
+  readonly publisher: Publishing;
   readonly registry: SessionRegistry;
   readonly serverId: string;
   readonly leaseMs: number;

@@ -20,7 +20,7 @@ export class SqliteForges implements ForgeStore {
 
   set(forge: Forge, sealedSecret: Buffer): Promise<void> {
     return this.#writer.write(() => {
-      // Ids of comments are those of one place: in another they name something else.
+      // Numbers of issues and comments are those of one place: in another they name something else.
       this.#sql.run(
         `update tasks set memory = 'null', unsure = 1 where repository = ? and not exists (
            select 1 from forges where repository = ? and api_url = ? and project = ?)`,
@@ -29,6 +29,15 @@ export class SqliteForges implements ForgeStore {
         forge.apiUrl,
         forge.project,
       );
+      for (const table of ['agent_sessions', 'agent_plans'])
+        this.#sql.run(
+          `delete from ${table} where repository = ? and not exists (
+             select 1 from forges where repository = ? and api_url = ? and project = ?)`,
+          forge.repository,
+          forge.repository,
+          forge.apiUrl,
+          forge.project,
+        );
       this.#sql.run(
         `insert or replace into forges
            (repository, kind, project, api_url, token_file, bot_login, webhook_secret, updated_at)

@@ -1,3 +1,4 @@
+import { AGENTS } from './agents-sql.ts';
 import { CONTROL } from './control-sql.ts';
 import { EVENTS } from './migrations-events.ts';
 
@@ -131,4 +132,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: INITIAL },
   { version: 2, name: 'events', sql: EVENTS },
   { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
+  { version: 4, name: 'agents', sql: AGENTS },
 ];

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { SqliteAgents } from './agents.ts';
 import { requestCausedTasks } from './caused-tasks.ts';
 import { SqliteCommands } from './commands.ts';
 import { SqliteEvents } from './events.ts';
@@ -38,6 +39,7 @@ export async function openSqliteStore(
     tasks: new SqliteTasks(sql, writer, clock),
     forges: new SqliteForges(sql, writer, clock),
     commands: new SqliteCommands(sql),
+    agents: new SqliteAgents(sql, writer),
     close: async () => {
       try {
         writer.close();

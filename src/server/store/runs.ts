@@ -1,6 +1,7 @@
 import type { RunOutcome, RunState } from '../../shared/outcome.ts';
 import { type FinalState, isFinal } from '../../shared/outcome.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
+import { keepAgentResult } from './agents.ts';
 import { claimRun, parsedSpec } from './claims.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { Lanes } from './lanes.ts';
@@ -22,6 +23,10 @@ import type {
 } from './store.ts';
 import { waitOf } from './wait.ts';
 import type { Writer } from './writer.ts';
+
+/** Nothing unfinished of its serial key comes before it. */
+const IN_TURN = `and (serial is null or not exists (
+  select 1 from runs o where o.serial = runs.serial and o.state < 3 and o.id < runs.id))`;
 
 /** Of a lease's time: one that has more of it left counts as just renewed. */
 const FRESH_SHARE = 0.95;
@@ -153,6 +158,7 @@ export class SqliteRuns implements RunStore {
           logLength,
           run,
         );
+        keepAgentResult(this.#sql, run, outcome);
       }
       return check;
     });
@@ -201,18 +207,19 @@ export class SqliteRuns implements RunStore {
     });
   }
 
-  async toPrepare(repository: string): Promise<number[]> {
+  async toPrepare(repository: string, inTurn = false): Promise<number[]> {
     const rows = this.#sql.all<{ id: number }>(
-      'select id from runs where repository = ? and state = 0 and authorised = 1 order by id',
+      `select id from runs where repository = ? and state = 0 and authorised = 1 ${inTurn ? IN_TURN : ''} order by id`,
       repository,
     );
     return rows.map(({ id }) => id);
   }
 
-  async repositoriesToPrepare(): Promise<string[]> {
+  async repositoriesToPrepare(inTurn = false): Promise<string[]> {
     const rows = this.#sql.all<{ repository: string }>(
       // SQLite would look through all that are received
-      'select distinct repository from runs indexed by runs_to_prepare where state = 0 and authorised = 1',
+      `select distinct repository from runs indexed by runs_to_prepare
+       where state = 0 and authorised = 1 ${inTurn ? IN_TURN : ''}`,
     );
     return rows.map(({ repository }) => repository);
   }

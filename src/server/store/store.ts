@@ -1,6 +1,7 @@
 import type { ForgeKind } from '../../shared/api-forge.ts';
 import type { Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
+import type { AgentStore } from './agent-store.ts';
 import type { CommandStore, ForgeStore, TaskStore } from './control.ts';
 import type { EventStore } from './event-store.ts';
 import type { NewPipeline, PreparedRun } from './new-pipeline.ts';
@@ -22,6 +23,7 @@ export interface Store {
   readonly tasks: TaskStore;
   readonly forges: ForgeStore;
   readonly commands: CommandStore;
+  readonly agents: AgentStore;
   close(): Promise<void>;
 }
 
@@ -208,10 +210,13 @@ export interface RunStore {
    * prepared. False where that changes nothing.
    */
   authorise(run: number, allowed: boolean, why: string): Promise<boolean>;
-  /** Of received runs that are authorised and have no spec yet, those of one repository, in order. */
-  toPrepare(repository: string): Promise<number[]>;
+  /**
+   * Of received runs that are authorised and have no spec yet, those of one repository, in order. `inTurn`:
+   * only where no earlier run of its serial key is unfinished, since it builds on what those leave.
+   */
+  toPrepare(repository: string, inTurn?: boolean): Promise<number[]>;
   /** Repositories that have such runs. */
-  repositoriesToPrepare(): Promise<string[]>;
+  repositoriesToPrepare(inTurn?: boolean): Promise<string[]>;
   /** Queues it with this spec, or ends it as failed with one line. False where it is not to be prepared. */
   prepare(run: number, found: PreparedRun | { readonly fault: string }): Promise<boolean>;
   why(run: number): Promise<WaitReason | null>;

@@ -46,7 +46,7 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
 
 function receivedText(row: WaitRow): string {
   return row.authorised === 1
-    ? 'it is allowed, and what it executes is being read from the repository'
+    ? 'it is allowed, and what it executes is read from the repository'
     : 'it waits to be authorised';
 }
 

@@ -52,7 +52,7 @@ export function addPageRoutes(app: Hono, parts: WebParts): void {
       const older = new URLSearchParams(context.req.query());
       if (last) older.set('before', String(last.id));
       return runsPage({
-        runs: runs.map(runView),
+        runs: runs.map((run) => runView(run)),
         nowMs: parts.clock.now(),
         repository,
         older: last ? `/?${older.toString()}` : null,

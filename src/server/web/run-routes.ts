@@ -10,6 +10,7 @@ import { VoleError } from '../../shared/errors.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { explainWait } from '../queue/explain-wait.ts';
 import type { Run } from '../store/store.ts';
+import { agentOf } from './agent-view.ts';
 import { jsonBody } from './body.ts';
 import { idParam, parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
@@ -33,6 +34,7 @@ export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail
     run,
     siblings,
     wait && explainWait(wait, run, parts.presence.sessions(), parts.clock.now()),
+    await agentOf(parts, run),
   );
 }
 
@@ -51,7 +53,8 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
       ...(query.state === undefined ? {} : { states: query.state }),
       ...(query.before === undefined ? {} : { before: query.before }),
     });
-    return context.json({ runs: runs.map(runView) });
+    const views = runs.map(async (run) => runView(run, await agentOf(parts, run)));
+    return context.json({ runs: await Promise.all(views) });
   });
 
   app.get('/api/runs/:id', async (context) =>

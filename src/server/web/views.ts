@@ -1,4 +1,5 @@
 import type {
+  ApiAgent,
   ApiKey,
   ApiMachines,
   ApiPipeline,
@@ -15,7 +16,7 @@ import type { TaskRow } from '../store/control.ts';
 import type { AccountKey, Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
 
 /** From the store's shapes to the API's: field by field, so that nothing new slips out unseen. */
-export function runView(run: Run): ApiRun {
+export function runView(run: Run, agent: ApiAgent | null = null): ApiRun {
   return {
     id: run.id,
     pipeline: run.pipeline,
@@ -45,6 +46,7 @@ export function runView(run: Run): ApiRun {
     reason: run.reason,
     detail: run.detail,
     logBytes: run.logLength,
+    agent,
   };
 }
 
@@ -52,10 +54,15 @@ function waitView(wait: WaitReason): ApiWait {
   return { reasons: wait.reasons.map(({ code, text }) => ({ code, text })), place: wait.place };
 }
 
-export function runDetailView(run: Run, siblings: readonly Run[], wait: WaitReason | null): ApiRunDetail {
+export function runDetailView(
+  run: Run,
+  siblings: readonly Run[],
+  wait: WaitReason | null,
+  agent: ApiAgent | null = null,
+): ApiRunDetail {
   const waits = run.state === 'queued' || run.state === 'received';
   return {
-    ...runView(run),
+    ...runView(run, agent),
     steps: [...run.steps],
     wait: waits && wait ? waitView(wait) : null,
     siblings: siblings
@@ -76,7 +83,7 @@ export function pipelineView(pipeline: Pipeline, runs: readonly Run[]): ApiPipel
     title: pipeline.title,
     fault: pipeline.fault,
     createdAtMs: pipeline.createdAt,
-    runs: [...runs].sort((a, b) => a.id - b.id).map(runView),
+    runs: [...runs].sort((a, b) => a.id - b.id).map((run) => runView(run)),
   };
 }
 

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { publishedSchema, publishRequestSchema } from '../agent/result.ts';
 import { runOutcomeSchema } from '../outcome.ts';
 
 /** The version this build speaks; a server also speaks the one before, a runner one newer or older. */
-export const PROTOCOL_VERSION = 2;
-/** What separates versions 1 and 2: a version-1 `hello` carries no cpus and memory. */
-export const OLDEST_PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 3;
+export const OLDEST_PROTOCOL_VERSION = 2;
+/** The first in which a runner may ask for a change to be pushed. */
+export const PUBLISH_PROTOCOL_VERSION = 3;
 export const EXEC_COMMAND = 'vole-runner';
 
 /** Enforced on both sides; the server announces its own in `welcome`. */
@@ -65,6 +67,7 @@ export const runnerMessageSchema = z.discriminatedUnion('type', [
       .regex(/^[0-9a-f]{64}$/)
       .nullable(),
   }),
+  z.object({ type: z.literal('publish'), ...runRef, request: publishRequestSchema }),
   z.object({ type: z.literal('record'), ...runRef, outcome: runOutcomeSchema, logLength: offset }),
   z.object({ type: z.literal('bye') }),
 ]);
@@ -93,7 +96,13 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   /** `spec` is parsed by the runner with `jobSpecSchema`: one that does not parse makes it refuse. */
   z.object({ type: z.literal('job'), ...runRef, spec: z.unknown() }),
   z.object({ type: z.literal('idle') }),
-  z.object({ type: z.literal('ok'), offset: offset.optional(), cancel: line.optional() }),
+  z.object({
+    type: z.literal('ok'),
+    offset: offset.optional(),
+    cancel: line.optional(),
+    /** To `publish` alone. */
+    published: publishedSchema.optional(),
+  }),
   z.object({ type: z.literal('stale'), why: line }),
   z.object({ type: z.literal('error'), why: line }),
 ]);

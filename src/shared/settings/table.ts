@@ -67,6 +67,12 @@ export const SETTINGS = {
     otherEnv: 'AGENTCI_MAX_CONCURRENT_JOBS',
     doc: 'Most commands (runs that a comment started) at once, over all repositories. Also read from `AGENTCI_MAX_CONCURRENT_JOBS`.',
   },
+  agent: {
+    kind: { type: 'flag' },
+    default: 'false',
+    commands: ['server'],
+    doc: 'Have a coding agent carry out the commands that a repository does not define itself. Its runs need a runner that has been set up for agents.',
+  },
   'command-word': {
     kind: { type: 'word' },
     default: 'agent',

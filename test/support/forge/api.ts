@@ -1,4 +1,5 @@
-import type { ForgeState, Project, StoredComment, Token } from './state.ts';
+import { execFileSync } from 'node:child_process';
+import type { ForgeIssue, ForgeState, Project, StoredComment, Token } from './state.ts';
 
 export interface ApiCall {
   readonly method: string;
@@ -68,7 +69,10 @@ export class GiteaApi {
         /^\/commits\/([0-9a-f]+)\/status$/,
         (call, project, sha = '') => this.#status(call, project, sha),
       ],
+      ['GET', /^\/issues\/(\d+)$/, (_, project, number) => this.#issue(project, Number(number))],
       ['GET', /^\/pulls\/(\d+)$/, (_, project, number) => this.#pull(project, Number(number))],
+      ['GET', /^\/pulls$/, (call, project) => this.#pulls(call, project)],
+      ['POST', /^\/pulls$/, (call, project) => this.#createPull(call, project)],
     ];
   }
 
@@ -185,18 +189,63 @@ export class GiteaApi {
   }
 
   #pull(project: Project, number: number): ApiAnswer {
-    const pull = project.issues.get(number)?.pull;
-    if (!pull) return notFound();
-    const repo = pull.repository === null ? null : { full_name: pull.repository };
+    const issue = project.issues.get(number);
+    return issue?.pull ? { status: 200, body: this.#pullView(project, issue) } : notFound();
+  }
+
+  #pullView(project: Project, issue: ForgeIssue): Record<string, unknown> {
+    const { number, title, body, open } = issue;
+    const { sha = '', ref = '', repository = null } = issue.pull ?? {};
+    const own = repository === project.name ? headOf(project, ref) : null;
+    return {
+      number,
+      title,
+      body,
+      state: open ? 'open' : 'closed',
+      html_url: `https://forge.example/${project.name}/pulls/${number}`,
+      head: { sha: own ?? sha, ref, repo: repository === null ? null : { full_name: repository } },
+      base: { ref: 'main', repo: { full_name: project.name } },
+    };
+  }
+
+  #issue(project: Project, number: number): ApiAnswer {
+    const issue = project.issues.get(number);
+    if (!issue) return notFound();
+    const { title, body, open, pull } = issue;
     return {
       status: 200,
-      body: {
-        number,
-        state: 'open',
-        head: { sha: pull.sha, ref: pull.ref, repo },
-        base: { ref: 'main', repo: { full_name: project.name } },
-      },
+      body: { number, title, body, state: open ? 'open' : 'closed', pull_request: pull && { merged: false } },
     };
+  }
+
+  /** Paged, the latest first; by no branch. */
+  #pulls({ query, base, path }: ApiCall, project: Project): ApiAnswer {
+    const limit = Math.min(50, Number(query.get('limit') ?? 30));
+    const page = Number(query.get('page') ?? 1);
+    const state = query.get('state') ?? 'open';
+    const all = [...project.issues.values()]
+      .filter(({ pull, open }) => pull !== null && (state === 'all' || open === (state === 'open')))
+      .sort((a, b) => b.number - a.number);
+    const shown = all.slice((page - 1) * limit, page * limit).map((issue) => this.#pullView(project, issue));
+    const next = `<${base}${path}?state=${state}&limit=${limit}&page=${page + 1}>; rel="next"`;
+    return { status: 200, body: shown, ...(all.length > page * limit ? { headers: { link: next } } : {}) };
+  }
+
+  #createPull({ token, body }: ApiCall, project: Project): ApiAnswer {
+    if (!token?.scopes.has('repository'))
+      return forbidden('token does not have at least one of required scope(s)');
+    const ref = String(body['head']);
+    const sha = headOf(project, ref);
+    if (sha === null || headOf(project, String(body['base'])) === null) return notFound();
+    const there = [...project.issues.values()].some(
+      ({ pull, open }) => open && pull?.ref === ref && pull.repository === project.name,
+    );
+    if (there) return { status: 409, body: { message: 'pull request already exists for these targets' } };
+    const number = Math.max(0, ...project.issues.keys()) + 1;
+    const issue = project.issue(number, { sha, ref, repository: project.name });
+    issue.title = String(body['title']);
+    issue.body = String(body['body'] ?? '');
+    return { status: 201, body: this.#pullView(project, issue) };
   }
 
   addComment(project: Project, issue: number, author: string, body: string): StoredComment {
@@ -204,6 +253,13 @@ export class GiteaApi {
     project.comments.set(comment.id, comment);
     return comment;
   }
+}
+
+/** Where a branch of the project's repository is; null where it has none of this name. */
+function headOf({ bare }: Project, branch: string): string | null {
+  if (bare === null) return null;
+  const args = ['for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`];
+  return execFileSync('git', args, { cwd: bare, encoding: 'utf8' }).trim().split('\n', 1)[0] || null;
 }
 
 function userOf(login: string): Record<string, unknown> {

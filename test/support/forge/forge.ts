@@ -20,7 +20,7 @@ export class FakeForge {
   readonly #faults: StandingFault[] = [];
   /**
    * Called before and after each request has its effect, in both cases before it is answered; `cut` ends the
-   * connection there. Git's requests have no effect.
+   * connection there. Git's requests have the method `GIT`; what is cut after one is the end of its answer.
    */
   intercept: (request: SeenRequest, phase: 'before' | 'after') => Promise<'cut' | 'go on'> = async () =>
     'go on';
@@ -71,10 +71,9 @@ export class FakeForge {
 
   /** Makes its bare repository, which `cloneUrl` serves. */
   git(project: Project): PushedRepository {
-    return new PushedRepository(
-      path.join(this.#root, `${project.name}.git`),
-      path.join(this.#root, 'work', project.name),
-    );
+    const bare = path.join(this.#root, `${project.name}.git`);
+    project.bare = bare;
+    return new PushedRepository(bare, path.join(this.#root, 'work', project.name));
   }
 
   cloneUrl(project: Project): string {
@@ -102,7 +101,16 @@ export class FakeForge {
     if (!url.pathname.startsWith('/api/v1')) {
       const git = { method: 'GIT', path: url.pathname, query: url.search, at: Date.now(), status: null };
       if ((await this.intercept(git, 'before')) === 'cut') return void response.destroy();
-      await serveGit(this.#root, url.pathname, url.search.slice(1), request, response);
+      const pusher = this.#pusher(request, url);
+      if (typeof pusher === 'number') {
+        const asks = pusher === 401 ? { 'www-authenticate': 'Basic realm="forge"' } : {};
+        return void response.writeHead(pusher, asks).end();
+      }
+      await serveGit(this.#root, url.pathname, url.search.slice(1), pusher, request, response);
+      const pushed = request.method === 'POST' && pusher !== '';
+      if (pushed && (await this.intercept(git, 'after')) === 'cut') return void response.destroy();
+      response.end();
+      this.state.changed();
       return;
     }
     const method = request.method ?? 'GET';
@@ -118,6 +126,21 @@ export class FakeForge {
     if ((await this.intercept(seen, 'before')) === 'cut') response.destroy();
     else seen.status = await this.#answer(seen, url, body, request, response);
     this.state.changed();
+  }
+
+  /** Whoever pushes, an empty string where nobody has to be known, or the status that is answered instead. */
+  #pusher(request: IncomingMessage, url: URL): string | 401 | 403 {
+    const pushes =
+      url.pathname.endsWith('/git-receive-pack') || url.searchParams.get('service') === 'git-receive-pack';
+    if (!pushes) return '';
+    const given = /^Basic (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const [user = '', password = ''] = Buffer.from(given, 'base64').toString().split(':', 2);
+    const token = this.state.tokens.get(password) ?? this.state.tokens.get(user);
+    if (token === undefined) return 401;
+    const name = /^\/(.+?)\.git\//.exec(url.pathname)?.[1] ?? '';
+    const permission = this.state.projects.get(name)?.permissions.get(token.login) ?? '';
+    const may = token.scopes.has('repository') && ['write', 'admin', 'owner'].includes(permission);
+    return may ? token.login : 403;
   }
 
   async #answer(

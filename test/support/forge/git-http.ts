@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** The bare repositories below `root` over git's own CGI program, as a forge serves them. */
+/**
+ * The bare repositories below `root` over git's own CGI program, as a forge serves them; `user` may push. The
+ * caller ends the answer.
+ */
 export async function serveGit(
   root: string,
   path: string,
   query: string,
+  user: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -21,6 +25,7 @@ export async function serveGit(
       REQUEST_METHOD: request.method ?? 'GET',
       CONTENT_TYPE: request.headers['content-type'] ?? '',
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+      ...(user === '' ? {} : { REMOTE_USER: user }),
       GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
     },
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -41,7 +46,6 @@ export async function serveGit(
     head = null;
   }
   if (head !== null) response.writeHead(500);
-  response.end();
 }
 
 function writeHead(response: ServerResponse, text: string): void {

@@ -2,7 +2,11 @@ import { EventEmitter, once } from 'node:events';
 
 export interface ForgeIssue {
   readonly number: number;
+  /** `sha` of a branch of the project itself is where the branch is, if it has one in git. */
   readonly pull: { sha: string; ref: string; repository: string | null } | null;
+  title: string;
+  body: string;
+  open: boolean;
   locked: boolean;
 }
 
@@ -43,13 +47,15 @@ export class Project {
   readonly statuses: StoredStatus[] = [];
   /** Commits that it has; null takes any. */
   commits: Set<string> | null = null;
+  /** Its repository on disk; null where it has none. */
+  bare: string | null = null;
 
   constructor(name: string) {
     this.name = name;
   }
 
   issue(number: number, pull: ForgeIssue['pull'] = null): ForgeIssue {
-    const issue = { number, pull, locked: false };
+    const issue = { number, pull, title: `Issue ${number}`, body: '', open: true, locked: false };
     this.issues.set(number, issue);
     return issue;
   }

@@ -22,6 +22,7 @@ export function runPage(view: RunPage): Markup {
     html`<h1>${run.job} <span class="faint">#${run.id}</span></h1>
       <div data-part="summary">${summary(run, view.nowMs)}</div>
       <div data-part="wait">${run.wait === null ? '' : waiting(run.wait)}</div>
+      <div data-part="agent">${run.agent === null ? '' : agent(run.agent)}</div>
       <div data-part="steps">${run.steps.length === 0 ? '' : steps(run)}</div>
       <div data-part="artifacts">${view.artifacts.length === 0 ? '' : artifacts(view)}</div>
       <div data-part="siblings">${run.siblings.length === 0 ? '' : siblings(run)}</div>
@@ -66,6 +67,21 @@ function waiting(wait: NonNullable<ApiRunDetail['wait']>): Markup {
       ${wait.reasons.map((reason) => html`<li>${reason.text}</li>`)}
     </ul>
     ${wait.place === null ? '' : html`<p>Place ${wait.place} among the runs that could be leased.</p>`}`;
+}
+
+/** As it was written: rendered, it could load things from elsewhere. */
+function agent({ report, change }: NonNullable<ApiRunDetail['agent']>): Markup {
+  const pushed =
+    change && html`<p>Pushed <code>${change.commit}</code> to ${change.branch}${pullLink(change)}.</p>`;
+  return html`<h2>Report</h2>
+    ${pushed ?? ''}
+    <pre class="report">${plain(report)}</pre>`;
+}
+
+function pullLink({ pull }: NonNullable<NonNullable<ApiRunDetail['agent']>['change']>): Markup | string {
+  if (pull === null) return '';
+  if (!/^https?:\/\//i.test(pull.url)) return `, pull request ${pull.number}`;
+  return html`, <a href="${pull.url}">pull request ${pull.number}</a>`;
 }
 
 function steps(run: ApiRunDetail): Markup {
