@@ -188,7 +188,7 @@ describe('implement', () => {
   test('without a plan says how to get one, and starts no turn', async () => {
     const { outcome } = await rig.start(rig.remote(), { ...implement, plan: null }).ended;
     expect(outcome).toMatchObject({ result: 'failed', reason: 'agent' });
-    expect(outcome.agent?.report).toContain('`plan` first');
+    expect(outcome.detail).toContain('`plan` first');
     expect(rig.model.asked).toEqual([]);
   });
 
@@ -312,7 +312,7 @@ describe('what ends a run early', () => {
     expect(performance.now() - start).toBeLessThan(10_000);
     expect(gone).toBe(true);
     expect(outcome).toMatchObject({ result: 'cancelled', reason: 'cancelled' });
-    expect(outcome.agent?.report).toBe('Stopped: by the test');
+    expect(outcome.agent).toMatchObject({ report: '', session: { engine: 'opencode' } });
   });
 
   test('a cancel during a tool call ends what it runs', async () => {
@@ -338,7 +338,7 @@ describe('what ends a run early', () => {
     };
     const { outcome } = await run.ended;
     expect(outcome).toMatchObject({ result: 'cancelled', reason: 'cancelled' });
-    expect(outcome.agent?.report).toMatch(/while the change was being pushed.*the branch shows/);
+    expect(outcome.agent?.report).toMatch(/being pushed: whether it was, the branch shows/);
   });
 });
 
@@ -372,7 +372,7 @@ describe('install scripts', () => {
     const run = rig.start(rig.remote(), { command: 'plan', session }, script);
     const { outcome } = await run.ended;
     expect(outcome).toMatchObject({ result: 'failed', reason: 'agent-tools', agent: { session } });
-    expect(outcome.agent?.report).toContain('no such thing');
+    expect(outcome.detail).toContain('no such thing');
     expect(rig.model.asked).toEqual([]);
   });
 
@@ -382,7 +382,7 @@ describe('install scripts', () => {
     await run.logged('waiting');
     run.cancel();
     const { outcome, gone } = await run.ended;
-    expect([outcome.result, gone, outcome.agent?.report]).toEqual(['cancelled', true, 'by the test']);
+    expect([outcome.result, gone, outcome.detail]).toEqual(['cancelled', true, 'by the test']);
   });
 });
 

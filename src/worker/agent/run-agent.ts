@@ -3,14 +3,13 @@ import type { AgentSpec } from '../../shared/agent/spec.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure, PartsDone } from '../part-failure.ts';
-import type { MainThread, Stop } from '../port.ts';
+import type { MainThread } from '../port.ts';
 import { AgentIo, type AgentParts } from './agent-io.ts';
 import { fixFlow } from './flows/fix.ts';
 import type { Flow, FlowEnd, FlowFacts } from './flows/flow.ts';
 import { followUpOf } from './flows/follow-up.ts';
 import { implementFlow } from './flows/implement.ts';
 import { planFlow } from './flows/plan.ts';
-import { failureReport } from './flows/report.ts';
 import { openCodeEngine } from './opencode/opencode-engine.ts';
 import { Phases } from './phases.ts';
 import { prepareTools } from './tools.ts';
@@ -28,7 +27,7 @@ export async function runAgent(
   const phases = new Phases(log);
   const failed = (failure: PartFailure): PartsDone => {
     phases.fail({ result: 'failed', ...failure });
-    return { failure, steps: phases.steps, agent: withoutTurns(spec, failure, main.stopped, log) };
+    return { failure, steps: phases.steps, agent: withoutTurns(spec) };
   };
   const { source } = task.spec;
   const { agent: options } = task;
@@ -86,7 +85,7 @@ async function withFlow(parts: AgentParts, spec: AgentSpec): Promise<PartsDone> 
   const session = author ? { engine: engine.name, id: author.id, home: engine.home } : spec.session;
   const agent: AgentResult = {
     session: keepsSession ? session : null,
-    report: main.stopped ? stoppedReport(main.stopped, io.publishing, parts.facts.run, log) : report,
+    report: main.stopped ? stoppedReport(io.publishing, parts.facts.run) : report,
     plan,
     rounds,
     change,
@@ -119,21 +118,15 @@ async function drive<S>(flow: Flow<S>, facts: FlowFacts, io: AgentIo): Promise<F
 }
 
 /** Of a run that came to no turn: the session of an earlier command stays what it was. */
-function withoutTurns(spec: AgentSpec, failure: PartFailure, stop: Stop | null, log: RunLog): AgentResult {
-  const why = log.mask(stop?.why ?? failure.why);
-  return {
-    session: spec.command === 'fix' ? null : spec.session,
-    report: failureReport({ result: 'failed', reason: failure.reason, why }, null),
-    plan: null,
-    rounds: 0,
-    change: null,
-  };
+function withoutTurns(spec: AgentSpec): AgentResult {
+  const session = spec.command === 'fix' ? null : spec.session;
+  return { session, report: '', plan: null, rounds: 0, change: null };
 }
 
-function stoppedReport(stop: Stop, publishing: boolean, run: number, log: RunLog): string {
-  const why = log.mask(stop.why);
-  if (!publishing) return `Stopped: ${why}`;
-  return `Stopped while the change was being pushed: ${why}. Whether it was, the branch shows; it is kept as the artifact \`${CHANGE_ARTIFACT}\` of run ${run}.`;
+/** Why it was stopped stands in the run's detail, beside which this is shown. */
+function stoppedReport(publishing: boolean, run: number): string {
+  if (!publishing) return '';
+  return `The change was being pushed: whether it was, the branch shows. It is kept as the artifact \`${CHANGE_ARTIFACT}\` of run ${run}.`;
 }
 
 function stopFailure(main: MainThread): PartFailure {

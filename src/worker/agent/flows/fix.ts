@@ -66,7 +66,7 @@ function ended(failure: FlowFailure, said: string | null): Step<FixState> {
       type: 'end',
       end: {
         failure,
-        report: failureReport(failure, said),
+        report: failureReport(said),
         plan: null,
         rounds: 0,
         change: null,

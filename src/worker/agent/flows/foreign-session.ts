@@ -7,7 +7,7 @@ export function foreignSession(engine: string, { spec }: FlowFacts): Effect {
     `the session of the earlier \`${spec.command}\` was made by ${engine}, which is not here`,
   );
   const report = [
-    `The session of the earlier \`${spec.command}\` was made by another engine, \`${engine}\`. It is kept, and cannot be gone on with here.`,
+    `It is kept, and cannot be gone on with here.`,
     `To begin a new one in its place, give the command afresh: begin its message with \`--fresh\`, as in \`${spec.command} --fresh\`.`,
   ].join('\n\n');
   return {

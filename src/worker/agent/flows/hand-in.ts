@@ -33,7 +33,7 @@ export function handInNext(
     }
     if (event.type !== 'unusable') return unexpected(state, event);
     const failure = failureOf(event, 'the commit');
-    const report = failureReport(failure, change.said);
+    const report = failureReport(change.said);
     return {
       state: { at: 'ended' },
       effect: {

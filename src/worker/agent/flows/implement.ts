@@ -159,7 +159,7 @@ function failed(
 }
 
 function ended(failure: FlowFailure, rounds: number, said: string | null): Step<ImplementState> {
-  const report = failureReport(failure, said);
+  const report = failureReport(said);
   return {
     state: { at: 'ended' },
     effect: {

@@ -25,7 +25,8 @@ import { isAnswer, VERDICT_SCHEMA, verdictOf } from './verdict.ts';
 export type PlanState =
   | { readonly at: 'resuming' }
   | { readonly at: 'exploring' }
-  | { readonly at: 'drafting'; readonly round: number }
+  /** `before`: the draft of the round before. */
+  | { readonly at: 'drafting'; readonly round: number; readonly before: string | null }
   /** `again`: the verdict is asked for a second time. */
   | { readonly at: 'reviewing'; readonly round: number; readonly draft: string; readonly again: boolean }
   | { readonly at: 'ended' };
@@ -66,7 +67,8 @@ export const planFlow: Flow<PlanState> = {
         if (isAnswer(event)) return draft(1, true, draftPrompt(facts, null));
         return failed(event, state, 'explore', 0);
       case 'drafting':
-        if (event.type !== 'said') return failed(event, state, `draft ${state.round}`, state.round - 1);
+        if (event.type !== 'said')
+          return failed(event, state, `draft ${state.round}`, state.round - 1, state.before);
         return drafted(facts, state.round, event.text);
       case 'reviewing':
         return reviewed(facts, state, event);
@@ -87,10 +89,10 @@ function afresh(facts: FlowFacts): Step<PlanState> {
   };
 }
 
-function draft(round: number, fresh: boolean, prompt: string): Step<PlanState> {
+function draft(round: number, fresh: boolean, prompt: string, before: string | null = null): Step<PlanState> {
   const request = { role: 'plan', prompt, schema: null } as const;
   return {
-    state: { at: 'drafting', round },
+    state: { at: 'drafting', round, before },
     effect: { type: 'turn', phase: `draft ${round}`, session: 'author', fresh, request },
   };
 }
@@ -118,13 +120,13 @@ function reviewed(
   if (verdict === null) {
     if (!state.again) return review({ ...state, again: true }, VERDICT_AGAIN);
     const failure = agentFailed(`review ${round}: the reviewer gave no verdict, asked twice`);
-    return ended(failure, { text: plan, accepted: false }, round - 1, failureReport(failure, plan));
+    return ended(failure, { text: plan, accepted: false }, round - 1, failureReport(plan));
   }
   if (verdict.verdict === 'accept') {
     return ended(null, { text: plan, accepted: true }, round, planReport(plan, round, null));
   }
   if (round < facts.options.planReviewRounds) {
-    return draft(round + 1, false, revisePlanPrompt(verdict.comments));
+    return draft(round + 1, false, revisePlanPrompt(verdict.comments), plan);
   }
   const failure = agentFailed(`the plan was not accepted after ${counted(round, 'round')} of review`);
   return ended(failure, { text: plan, accepted: false }, round, planReport(plan, round, verdict.comments));
@@ -141,14 +143,14 @@ function failed(
   if (event.type !== 'turn-failed') return unexpected(state, event);
   const failure = failureOf(event, phase);
   const kept = plan === null ? null : { text: plan, accepted: false };
-  return ended(failure, kept, rounds, failureReport(failure, plan));
+  return ended(failure, kept, rounds, failureReport(plan));
 }
 
 function ended(
   failure: FlowFailure | null,
   plan: { text: string; accepted: boolean } | null,
   rounds: number,
-  report = failure ? failureReport(failure, null) : '',
+  report = '',
 ): Step<PlanState> {
   const effect: Effect = {
     type: 'end',

@@ -1,7 +1,7 @@
 import { CHANGE_ARTIFACT, MOST_REPORT } from '../../../shared/agent/result.ts';
 import { counted } from '../../../shared/counted.ts';
 import { cut } from '../prompts/fence.ts';
-import type { FlowEvent, FlowFailure, Snapshot } from './flow.ts';
+import type { FlowEvent, Snapshot } from './flow.ts';
 
 /** Of a plan as it is kept: with its heading and a review's comments it fits into a report. */
 export const MOST_PLAN = 38 * 1024;
@@ -46,11 +46,13 @@ export function changeReport(change: ChangeFacts, published: Published, run: num
   ]);
 }
 
-/** Of a run that failed before there was something to show. `said`: what the agent said last, if anything. */
-export function failureReport(failure: FlowFailure, said: string | null): string {
-  const why = quotable(failure.why, 500);
-  if (said === null || said.trim() === '') return why;
-  return bounded([why, 'What the agent said last:', quotable(said, MOST_SUMMARY)]);
+/**
+ * Of a run that failed before there was something to show. Why stands in the run's detail, beside which a
+ * report is shown. `said`: what the agent said last, if anything.
+ */
+export function failureReport(said: string | null): string {
+  const text = quotable(said ?? '', MOST_SUMMARY);
+  return text === '' ? '' : `What the agent said last:\n\n${text}`;
 }
 
 function whereItIs(published: Published, run: number): string {

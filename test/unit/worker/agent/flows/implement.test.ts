@@ -27,8 +27,10 @@ describe('an implementation', () => {
   test('needs a plan, and says how to get one', () => {
     const { trail, end } = play(implementFlow, facts({ command: 'implement', session }), []);
     expect(trail).toEqual([]);
-    expect(end).toMatchObject({ failure: { result: 'failed', reason: 'agent' }, keepsSession: true });
-    expect(end?.report).toContain('`plan` first');
+    expect(end).toMatchObject({
+      failure: { result: 'failed', reason: 'agent', why: expect.stringContaining('`plan` first') },
+      keepsSession: true,
+    });
   });
 
   test('that is accepted becomes one commit of what was judged, and is pushed', () => {
