@@ -20,6 +20,9 @@ export const MODELS = {
   build: { model: 'builder', variant: null },
 } as const;
 
+/** For a test with a few turns on a host that is busy with others. */
+export const AGENT_TEST_MS = 180_000;
+
 /** The key that nobody but the model's service may see. */
 export const SERVICE_KEY = 'sk-key-of-the-service-0123456789';
 
@@ -109,7 +112,7 @@ export class AgentRig {
     const log: string[] = [];
     const made = await openCodeEngine({
       main,
-      options: { models: MODELS, turnTimeoutMs: given.turnTimeoutMs ?? 60_000 },
+      options: { models: MODELS, turnTimeoutMs: given.turnTimeoutMs ?? AGENT_TEST_MS },
       workspace,
       processes: { marker: `${this.dir.id}/${name}`, tree, cgroup },
       say: (line) => void log.push(line),

@@ -12,11 +12,13 @@ import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AgentService } from '../../shared/agent/options.ts';
 import { oneLine } from '../../shared/errors.ts';
+import { withoutInstructions } from './strip-instructions.ts';
 
 /** The one thing that is asked of the service: a tool of the agent may ask too, and for nothing else. */
 const ASKED = '/chat/completions';
 /** Of an answer that is an error, which is looked through for the key. */
 const MOST_ERROR_BYTES = 64 * 1024;
+const MOST_BODY_BYTES = 64 * 1024 * 1024;
 /** What is passed on; everything else is between the two ends of a connection, or none of the agent's business. */
 const TO_SERVICE = ['content-type', 'accept', 'user-agent'];
 const FROM_SERVICE = ['content-type', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-request-id'];
@@ -33,7 +35,7 @@ export class ModelProxy {
 
   private constructor(service: Pick<AgentService, 'url' | 'key'>) {
     this.#service = service;
-    this.#server = createServer((request, response) => this.#receive(request, response));
+    this.#server = createServer((request, response) => void this.#receive(request, response));
     // A model may think for as long as the turn lasts.
     this.#server.requestTimeout = 0;
     this.#server.timeout = 0;
@@ -59,17 +61,27 @@ export class ModelProxy {
     await once(this.#server, 'close');
   }
 
-  #receive(request: IncomingMessage, response: ServerResponse): void {
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST' || !sameText(request.url ?? '', this.#prefix + ASKED)) {
       request.resume();
       fail(response, 404, 'there is nothing at this address');
       return;
     }
+    const asked = await bodyOf(request);
+    if (asked === null) {
+      response.destroy();
+      return;
+    }
+    this.#pass(request, withoutInstructions(asked), response);
+  }
+
+  #pass(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { url, key } = this.#service;
     const target = new URL(url.replace(/\/+$/, '') + ASKED);
     const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
     const headers: Record<string, string> = {
       ...picked(request.headers, TO_SERVICE),
+      'content-length': String(body.length),
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     };
     const asked = send(target, { method: 'POST', headers }, (answer) => {
@@ -79,9 +91,8 @@ export class ModelProxy {
     asked.on('error', (error) =>
       fail(response, 502, `the model's service cannot be reached: ${oneLine(error)}`),
     );
-    request.on('error', () => asked.destroy());
     response.on('close', () => asked.destroy());
-    request.pipe(asked);
+    asked.end(body);
   }
 
   /** Its text is shown to people, and some services quote the key in it. */
@@ -102,6 +113,22 @@ export class ModelProxy {
     if (response.headersSent || response.destroyed) return;
     response.writeHead(answer.statusCode ?? 502, picked(answer.headers, FROM_SERVICE));
     response.end(key ? text.replaceAll(key, '***') : text);
+  }
+}
+
+/** Null where it is broken off, or longer than any model takes. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > MOST_BODY_BYTES) return null;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch {
+    return null;
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { processesWithEnv, signalProcess } from '../../../src/shared/platform/processes.ts';
-import { AgentRig, type AgentRun, oneTurn, opened } from '../../support/agent-rig.ts';
+import { AGENT_TEST_MS, AgentRig, type AgentRun, oneTurn, opened } from '../../support/agent-rig.ts';
 import type { ModelAnswer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -31,7 +31,7 @@ async function stopped(run: AgentRun, when: () => Promise<unknown>): Promise<num
   return ms;
 }
 
-describe('a run that is stopped', () => {
+describe('a run that is stopped', { timeout: AGENT_TEST_MS }, () => {
   it('ends during a call of the model, whose request is given up', async () => {
     const run = await rig.run();
     rig.model.answer({ hang: 'after-headers' });
@@ -59,7 +59,7 @@ describe('a run that is stopped', () => {
   });
 });
 
-describe('what a command leaves running', () => {
+describe('what a command leaves running', { timeout: AGENT_TEST_MS }, () => {
   it('is ended with its turn, however it has got away, and nothing of another run is', async () => {
     const [run, other] = [await rig.run(), await rig.run()];
     rig.model.script = ({ messages }) => {
@@ -104,7 +104,7 @@ function sleeping(seconds: string): boolean {
   });
 }
 
-describe('a turn', () => {
+describe('a turn', { timeout: AGENT_TEST_MS }, () => {
   it('is over its time when the model hangs', async () => {
     const run = await rig.run({ turnTimeoutMs: 3_000 });
     rig.model.answer({ hang: 'at-once' });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AgentRig, oneTurn, SERVICE_KEY } from '../../support/agent-rig.ts';
+import { AGENT_TEST_MS, AgentRig, oneTurn, SERVICE_KEY } from '../../support/agent-rig.ts';
 
 const SOON = { 'retry-after-ms': '10' };
 const MOST_STEPS = 6;
@@ -17,7 +17,7 @@ const VERDICT = {
   required: ['accepted'],
 } as const;
 
-describe('a model’s service that fails', () => {
+describe('a model’s service that fails', { timeout: AGENT_TEST_MS }, () => {
   it('is reported with its status where it refuses the key, which is not quoted', async () => {
     const run = await rig.run();
     rig.model.answer({ status: 401, body: JSON.stringify({ error: { message: `bad key ${SERVICE_KEY}` } }) });
@@ -57,7 +57,7 @@ describe('a model’s service that fails', () => {
   });
 });
 
-describe('a model that', () => {
+describe('a model that', { timeout: AGENT_TEST_MS }, () => {
   it('does not give the object that it was asked for has given no answer', async () => {
     const run = await rig.run();
     rig.model.answer({ say: 'It looks fine to me!' });

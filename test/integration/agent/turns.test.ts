@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AgentRig, opened, SERVICE_KEY } from '../../support/agent-rig.ts';
+import { AGENT_TEST_MS, AgentRig, opened, SERVICE_KEY } from '../../support/agent-rig.ts';
 
 let rig: AgentRig;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const VERDICT = {
   required: ['accepted'],
 } as const;
 
-describe('a turn', () => {
+describe('a turn', { timeout: AGENT_TEST_MS }, () => {
   it('is answered by the role’s model, with the real key, and told of in the log', async () => {
     const run = await rig.run();
     rig.model.answer(

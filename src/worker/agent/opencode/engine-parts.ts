@@ -21,10 +21,12 @@ export type Connected =
 /** What the conversations of a run share. */
 export interface SessionHost {
   readonly parts: EngineParts;
-  /** To the server as it is now: one that has ended is started again. */
+  /** To the server as it is now: one that has ended is started again. From then on the workspace is without the repository's settings for it. */
   connect(): Promise<Connected>;
   /** Ends what the run's commands have left running. */
   endLeft(): Promise<void>;
+  /** The same, and puts the repository's settings back; or says why it cannot. */
+  afterTurn(): Promise<ReturnType<typeof failed> | null>;
   /** What went wrong while the run was stopped went wrong because of that. */
   serverFailure(why: string): ReturnType<typeof failed>;
 }

@@ -6,6 +6,7 @@ import { oneLine } from '../../../shared/errors.ts';
 import type { AgentEngine, Opened } from '../engine.ts';
 import { Connection } from './connection.ts';
 import type { Connected, EngineParts, SessionHost } from './engine-parts.ts';
+import { HiddenSettings } from './hidden-settings.ts';
 import { endLeftovers } from './leftovers.ts';
 import { OpenCodeSession } from './opencode-session.ts';
 import { failed } from './turn-end.ts';
@@ -30,6 +31,8 @@ export async function openCodeEngine(parts: EngineParts): Promise<EngineMade> {
   return connected.ok ? { ok: true, engine } : connected;
 }
 
+const SESSION_ID = /^ses_[A-Za-z0-9]+$/;
+
 /** Conversations of one run on the agents' server. */
 export class OpenCodeEngine implements AgentEngine, SessionHost {
   readonly name = 'opencode';
@@ -38,8 +41,11 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   /** What was left running and has not been told of yet. */
   #ended: string[] = [];
 
+  readonly #settings: HiddenSettings;
+
   constructor(parts: EngineParts) {
     this.parts = parts;
+    this.#settings = new HiddenSettings(parts.workspace, parts.processes.tree);
   }
 
   get home(): string {
@@ -57,6 +63,7 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   }
 
   async resume(id: string): Promise<Opened | null> {
+    if (!SESSION_ID.test(id)) return null;
     const connected = await this.connect();
     if (!connected.ok) return connected;
     const { connection } = connected;
@@ -81,18 +88,27 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
     return { ok: true, session: new OpenCodeSession(this, id) };
   }
 
+  /** The workspace is then as its commit has it, but for what the agent has changed. */
   async endLeftovers(): Promise<string[]> {
-    await this.endLeft();
+    const fault = await this.afterTurn();
+    if (fault) this.#ended.push(fault.why);
     return this.#ended.splice(0);
   }
 
-  /** The same without telling, at the end of a turn. */
+  async afterTurn(): Promise<ReturnType<typeof failed> | null> {
+    await this.endLeft();
+    const fault = this.#settings.show();
+    return fault === null ? null : failed('server', fault);
+  }
+
   async endLeft(): Promise<void> {
     this.#ended.push(...(await endLeftovers(this.parts.processes)));
   }
 
   /** To the server as it is now: one that has ended is started again. */
   async connect(): Promise<Connected> {
+    const fault = this.#settings.hide();
+    if (fault !== null) return { ok: false, failure: this.serverFailure(fault) };
     const answer = await this.parts.main.agentServer();
     if (!answer.ok) return { ok: false, failure: this.serverFailure(answer.why) };
     if (this.#connection && sameServer(this.#connection.access, answer.access)) {

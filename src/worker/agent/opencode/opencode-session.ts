@@ -50,9 +50,9 @@ export class OpenCodeSession implements AgentSession {
     if (this.#busy) throw new Error('a turn of this session is still running');
     this.#busy = true;
     try {
-      return await this.#turn(request);
+      const end = await this.#turn(request);
+      return (await this.#host.afterTurn()) ?? end;
     } finally {
-      await this.#host.endLeft();
       this.#busy = false;
     }
   }
