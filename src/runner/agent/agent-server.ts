@@ -10,7 +10,7 @@ import { AgentHome } from './agent-home.ts';
 import { agentMarker } from './agent-marker.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { findOpenCode, hostKind } from './opencode-binary.ts';
-import { MOST_STEPS, openCodeConfig } from './opencode-config.ts';
+import { CONTEXT7_URL, MOST_STEPS, openCodeConfig } from './opencode-config.ts';
 import { mayNamespace, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
 
 export interface AgentServerParts {
@@ -24,6 +24,7 @@ export interface AgentServerParts {
   /** False: without a pid namespace, as where the runner may make none. */
   readonly namespaced?: boolean;
   readonly mostSteps?: number;
+  readonly documentationUrl?: string;
   /** What became of it, for the runner's own log. */
   readonly say: (facts: object, line: string) => void;
 }
@@ -101,6 +102,7 @@ export class AgentServer {
         models: options.models,
         modelUrl: proxy.url,
         context7Key: service.context7Key,
+        documentationUrl: this.#parts.documentationUrl ?? CONTEXT7_URL,
         mostSteps,
         shell: home.shell,
       }),
