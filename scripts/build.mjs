@@ -50,6 +50,7 @@ await bundle('src/worker/main.ts', 'worker');
 await bundle('src/worker/spawner/entry.ts', 'spawner');
 await bundle('src/worker/bench-task.ts', 'bench-task');
 await bundle('src/runner/dir/file-thread-entry.ts', 'file-thread');
+await bundle('src/runner/agent/search/entry.ts', 'search');
 if (process.argv.includes('--test')) {
   const folder = path.join(root, 'test/support/children');
   const files = existsSync(folder) ? readdirSync(folder) : [];
