@@ -10,7 +10,9 @@ import { build } from 'vite';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const native = ['better-sqlite3', 'fs-native-extensions', 'ssh2', 'piscina', 'pino', 'proper-lockfile'];
-const external = [...builtinModules, ...builtinModules.map((name) => `node:${name}`), ...native];
+// Optional ones, loaded by who needs them.
+const optional = ['@opencode-ai/sdk/v2/client'];
+const external = [...builtinModules, ...builtinModules.map((name) => `node:${name}`), ...native, ...optional];
 
 /**
  * One bundle: `input` is a file under the root, `name` its name under dist/ without `.js`. The main
@@ -40,7 +42,7 @@ async function bundle(input, name, emptyOutDir = false) {
         },
       },
     },
-    ssr: { noExternal: true, external: native },
+    ssr: { noExternal: true, external: [...native, '@opencode-ai/sdk'] },
   });
 }
 

@@ -1,3 +1,4 @@
+import { AGENT_LABEL } from '../shared/agent/spec.ts';
 import { VoleError } from '../shared/errors.ts';
 import { advance, INITIAL, type LifecycleEvent, type LifecycleState } from './lifecycle.ts';
 import type { RunnerLog, RunnerOptions } from './options.ts';
@@ -108,7 +109,7 @@ export class Runner {
       const link = new SessionLink({
         connect: options.connect,
         endpoint: options.endpoint,
-        hello: { ...options.hello, engine: host.engine, slot: index },
+        hello: { ...options.hello, labels: labelsOf(options), engine: host.engine, slot: index },
         backoffMs: options.backoffMs,
         welcomed: true,
         onEvent: (event) => this.#onLink(index, event, onReady),
@@ -192,4 +193,9 @@ export class Runner {
     }
     return { exitStatus: this.#options.exitStatus && this.#unpassed > 0 ? 1 : 0, error: null, runs };
   }
+}
+
+/** What the runner can do beside what it was told to offer. */
+function labelsOf({ hello, agent }: RunnerOptions): string[] {
+  return agent ? [...new Set([...hello.labels, AGENT_LABEL])] : hello.labels;
 }

@@ -4,6 +4,7 @@ import { VoleError } from '../shared/errors.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
+import { AgentServer } from './agent/agent-server.ts';
 import { Namespaces } from './cache/namespaces.ts';
 import { OwnersOf } from './cache/owners-of.ts';
 import { SavedCheckouts } from './cache/saved-checkouts.ts';
@@ -118,6 +119,15 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const own = path.join(dir.layout.fifos, options.hello.process);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
+  const agents =
+    options.agent &&
+    new AgentServer({
+      dir,
+      process: options.hello.process,
+      ...options.agent,
+      path: options.baseEnv['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+      say: (facts, line) => log.info(facts, line),
+    });
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const afterwards = new Afterwards(options.jobs);
   const ticker = new TrimTicker(trimmer, options.trimIntervalMs, log);
@@ -133,6 +143,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       spawner: () => spawner.socket(),
       guard: (name, mode, waiting) => dir.guards[mode](name, { signal: waiting }),
       streams: () => fifos.take(),
+      agentServer: async () =>
+        (await agents?.access()) ?? { ok: false, why: 'this runner does no agent runs' },
       makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
       task: {
         agent: options.agent?.options ?? null,
@@ -149,6 +161,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     close: async () => {
       ticker.stop();
       await pool.close();
+      await agents?.close();
       await afterwards.close();
       await built.close();
       await spawner.close();

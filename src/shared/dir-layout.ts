@@ -22,6 +22,10 @@ export class DirLayout {
   get tools(): string {
     return path.join(this.root, 'tools');
   }
+  /** HOMEs of the agents' servers, one a runner process; they stay. */
+  get agent(): string {
+    return path.join(this.root, 'agent');
+  }
   get jobs(): string {
     return path.join(this.root, 'jobs');
   }
@@ -119,5 +123,7 @@ export const guardName = {
   build: (name: string) => `build-${name}`,
   pull: (name: string) => `pull-${name}`,
   tools: () => 'tools',
+  /** Exclusive for the runner process whose agents' server has it. */
+  agentHome: (seat: number) => `agent-${seat}`,
   server: () => 'server',
 };

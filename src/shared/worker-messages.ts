@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentAccess } from './agent/access.ts';
 import type { AgentOptions } from './agent/options.ts';
 import type { Published, PublishRequest } from './agent/result.ts';
 import type { JobContainer } from './engine/job-container.ts';
@@ -85,6 +86,8 @@ export type FromWorker =
   | { type: 'cgroup-joined' }
   /** The spool now has this many bytes that may be sent. */
   | { type: 'spooled'; bytes: number }
+  /** Asks for the agents' server of this process, which is started where it does not run. */
+  | { type: 'agent-server'; id: number }
   | { type: 'artifact'; name: string; path: string; bytes: number; sha256: string }
   /** Asks the server to push the change that was sent as an artifact; answered by `published`. */
   | { type: 'publish'; id: number; request: PublishRequest };
@@ -97,6 +100,8 @@ export type ToWorker =
   | { type: 'noted'; id: number }
   | { type: 'not-noted'; id: number; why: string }
   | { type: 'published'; id: number; published: Settled }
+  | { type: 'agent-server'; id: number; access: AgentAccess }
+  | { type: 'agent-server-failed'; id: number; why: string }
   /** TERM to the step's group, the grace, then KILL; the outcome then has this reason. */
   | { type: 'cancel'; reason: 'cancelled' | 'timeout' | 'interrupted'; why: string };
 

@@ -1,3 +1,4 @@
+import type { AgentResult } from '../shared/agent/result.ts';
 import type { Reason, StepOutcome } from '../shared/outcome.ts';
 
 /** What a part of the run before or after its steps gives where it fails. */
@@ -12,4 +13,6 @@ export interface PartsDone {
   readonly steps: StepOutcome[];
   /** What else a failed run may have failed of, for people. */
   readonly notes?: readonly string[] | undefined;
+  /** Of an agent run. */
+  readonly agent?: AgentResult | undefined;
 }

@@ -1,7 +1,9 @@
 import { closeSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
+import type { AgentAccess } from '../shared/agent/access.ts';
+import type { PublishRequest } from '../shared/agent/result.ts';
 import type { EngineObject } from '../shared/engine/types.ts';
-import type { FromWorker, GuardMode, StepStreams, ToWorker } from '../shared/worker-messages.ts';
+import type { FromWorker, GuardMode, Settled, StepStreams, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
   /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
@@ -83,6 +85,26 @@ export class MainThread {
     const answer = await this.#ask(id, { type: 'streams', id });
     if (answer.type === 'streams') return { ok: true, fds: answer.streams };
     return { ok: false, why: answer.type === 'streams-failed' ? answer.why : 'no streams' };
+  }
+
+  /** The agents' server of this runner process, as it is now: one that has ended is started again. */
+  async agentServer(): Promise<{ ok: true; access: AgentAccess } | { ok: false; why: string }> {
+    const id = this.#nextId++;
+    const answer = await Promise.race([this.#ask(id, { type: 'agent-server', id }), this.#whenStopped]);
+    if (answer === 'stopped') return { ok: false, why: 'the run was stopped' };
+    if (answer.type === 'agent-server') return { ok: true, access: answer.access };
+    return { ok: false, why: answer.type === 'agent-server-failed' ? answer.why : 'no server' };
+  }
+
+  /**
+   * Has the server push the change that was told as an artifact before; waits for what becomes of it. Null
+   * where the run is stopped meanwhile: then it may have been pushed or not.
+   */
+  async publish(request: PublishRequest): Promise<Settled | null> {
+    const id = this.#nextId++;
+    const answer = await Promise.race([this.#ask(id, { type: 'publish', id, request }), this.#whenStopped]);
+    if (answer === 'stopped') return null;
+    return answer.type === 'published' ? answer.published : { state: 'failed', why: 'no answer' };
   }
 
   /** To be called before it is made, so that whoever ends this run knows of it. Null, or why not. */

@@ -17,7 +17,7 @@ const RESULT_OF_STOP = {
   host: 'failed',
 } as const satisfies Record<Stop['reason'], RunOutcome['result']>;
 
-/** One run: checkout, steps, artifacts, outcome. What it holds belongs to it alone and goes with it. */
+/** One run: checkout, steps or an agent's turns, artifacts, outcome. What it holds belongs to it alone and goes with it. */
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
   const main = new MainThread(task.port, task.streams);
@@ -35,10 +35,13 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     Math.min(timeoutMs, 2 ** 31 - 1),
   );
   try {
-    const { failure, steps, notes = [] } = await parts(task, main, log);
+    const { failure, steps, notes = [], agent } = await parts(task, main, log);
     const deciding = decidingStep(task.spec.steps, steps);
     const outcome = (): RunOutcome =>
-      maskedOutcome(withNotes(outcomeOf(main.stopped, failure, steps, deciding, start), notes), log);
+      maskedOutcome(
+        { ...withNotes(outcomeOf(main.stopped, failure, steps, deciding, start), notes), agent },
+        log,
+      );
     const { result, reason, detail } = outcome();
     if (failure && failure.reason !== reason) log.say(0, failure.why);
     if (result !== 'passed') log.say(0, `${result}: ${detail}`);
@@ -56,6 +59,10 @@ async function parts(task: WorkerTask, main: MainThread, log: RunLog): Promise<P
     const { checkOut } = await import('./checkout/check-out.ts');
     const failure = await checkOut(task, task.spec.source, task.paths.git, main, log);
     if (failure || main.stopped) return { failure, steps: [] };
+  }
+  if (task.spec.agent) {
+    const { runAgent } = await import('./agent/run-agent.ts');
+    return await runAgent(task, task.spec.agent, main, log);
   }
   const done = await (task.container
     ? inContainer(task, task.container, main, log)
@@ -107,7 +114,11 @@ function maskedOutcome(outcome: RunOutcome, log: RunLog): RunOutcome {
     name: log.mask(step.name),
     detail: cut(step.detail),
   }));
-  return { ...outcome, detail: cut(outcome.detail), steps };
+  const { agent } = outcome;
+  if (!agent) return { ...outcome, detail: cut(outcome.detail), steps };
+  const report = log.mask(agent.report);
+  const plan = agent.plan && { ...agent.plan, text: log.mask(agent.plan.text) };
+  return { ...outcome, detail: cut(outcome.detail), steps, agent: { ...agent, report, plan } };
 }
 
 function spoolFailure(error: NodeJS.ErrnoException): PartFailure & Stop {

@@ -1,188 +1,166 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { connector } from '../../src/runner/session/connect.ts';
-import { newKeyPair } from '../../src/runner/session/keys.ts';
-import type { SessionConnection } from '../../src/runner/session/session.ts';
-import type { Run } from '../../src/server/store/store.ts';
-import { type AgentResult, CHANGE_ARTIFACT, type PublishRequest } from '../../src/shared/agent/result.ts';
-import { AGENT_LABEL } from '../../src/shared/agent/spec.ts';
-import { type JobSpec, jobSpecSchema } from '../../src/shared/job-spec.ts';
-import type { RunOutcome, RunState } from '../../src/shared/outcome.ts';
-import { parsePublicKey } from '../../src/shared/public-key.ts';
-import type { Settled } from '../../src/shared/worker-messages.ts';
-import { EventRig } from './event-rig.ts';
-import type { PushedRepository } from './forge/pushed-repository.ts';
-import type { Project } from './forge/state.ts';
-import { type CommentFacts, commentPayload } from './payloads.ts';
-import { HELLO, leaseRequest } from './ssh-rig.ts';
-import { outcome } from './store-rig.ts';
+import { MessageChannel } from 'node:worker_threads';
+import { AgentServer, type AgentServerParts } from '../../src/runner/agent/agent-server.ts';
+import { openDir, type RunnerDir } from '../../src/runner/dir/open-dir.ts';
+import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
+import type { AgentService } from '../../src/shared/agent/options.ts';
+import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
+import { type AgentSession, type TurnEnd, type TurnRequest } from '../../src/worker/agent/engine.ts';
+import { type OpenCodeEngine, openCodeEngine } from '../../src/worker/agent/opencode/opencode-engine.ts';
+import { MainThread } from '../../src/worker/port.ts';
+import { ModelServer } from './model-server.ts';
+import { Cleanup } from './temp.ts';
 import { until } from './until.ts';
 
-export interface LeasedAgent {
-  readonly run: number;
-  readonly attempt: number;
-  readonly spec: JobSpec;
-}
+export const MODELS = {
+  explore: null,
+  plan: { model: 'planner', variant: 'high' },
+  build: { model: 'builder', variant: null },
+} as const;
 
-/** A real server with agents, a repository on the stand-in of a forge over git's own HTTP, and runners by SSH. */
+/** For a test with a few turns on a host that is busy with others. */
+export const AGENT_TEST_MS = 180_000;
+
+/** The key that nobody but the model's service may see. */
+export const SERVICE_KEY = 'sk-key-of-the-service-0123456789';
+
+/** A real agents' server on a runner's directory, with a scripted model behind it. */
 export class AgentRig {
-  readonly events: EventRig;
-  readonly project: Project;
-  readonly git: PushedRepository;
-  readonly #key = newKeyPair();
-  #comments = 1000;
-  #sessions = 0;
+  readonly cleanup = new Cleanup();
+  readonly model: ModelServer;
+  readonly dir: RunnerDir;
+  readonly server: AgentServer;
+  /** What the server said of itself, for the runner's log. */
+  readonly said: string[];
+  #runs = 0;
 
-  private constructor(events: EventRig, project: Project, git: PushedRepository) {
-    this.events = events;
-    this.project = project;
-    this.git = git;
+  private constructor(parts: Pick<AgentRig, 'model' | 'dir' | 'server' | 'said'>) {
+    this.model = parts.model;
+    this.dir = parts.dir;
+    this.server = parts.server;
+    this.said = parts.said;
   }
 
-  static async start(flags: Readonly<Record<string, string>> = {}): Promise<AgentRig> {
-    const events = await EventRig.start({ agent: 'true', 'max-concurrent-commands': '32', ...flags });
-    const project = events.forge.project('team/app');
-    events.forge.user(project, 'alice', 'write');
-    events.forge.user(project, 'bob', 'read');
-    for (let issue = 1; issue < 5; issue += 1) project.issue(issue);
-    const rig = new AgentRig(events, project, events.forge.git(project));
-    rig.git.push({ 'a.txt': 'one\n', 'b.txt': 'b\n' });
-    await events.server.store.repositories.set('team/app', { cloneUrl: events.forge.cloneUrl(project) });
-    await rig.know('build1', rig.#key.publicKey);
+  static async start(
+    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps'>> & {
+      service?: Partial<AgentService>;
+    } = {},
+  ): Promise<AgentRig> {
+    const { service, ...options } = given;
+    const cleanup = new Cleanup();
+    const model = await ModelServer.start();
+    const dir = await openDir(realpathSync(cleanup.tempDir('vole-agent-')));
+    const said: string[] = [];
+    const server = new AgentServer({
+      dir,
+      process: `rig-${process.pid}`,
+      options: { models: MODELS },
+      service: { url: model.url, key: SERVICE_KEY, context7Key: null, ...service },
+      path: process.env['PATH'] ?? '/usr/bin:/bin',
+      say: (facts, line) => void said.push(`${line} ${JSON.stringify(facts)}`),
+      ...options,
+    });
+    const rig = new AgentRig({ model, dir, server, said });
+    rig.cleanup.defer(() => cleanup.run());
+    rig.cleanup.defer(() => model.close());
+    rig.cleanup.defer(() => server.close());
     return rig;
   }
 
-  get store() {
-    return this.events.server.store;
-  }
-
-  async know(account: string, publicKey: string): Promise<void> {
-    const parsed = parsePublicKey(publicKey);
-    if (!parsed.ok) throw new Error(parsed.fault);
-    await this.store.accounts.addKey(account, parsed.key.publicKey, parsed.key.fingerprint);
-  }
-
-  /** A welcomed session of a slot of its own. */
-  async connect(
-    hello: { readonly labels?: readonly string[]; readonly protocol?: number } = {},
-    as = { account: 'build1', privateKey: this.#key.privateKey },
-  ): Promise<SessionConnection> {
-    const { labels = [AGENT_LABEL], protocol } = hello;
-    const endpoint = { ...this.events.server.ssh, ...as, hostKeys: [this.events.server.fingerprint] };
-    const connect = connector(protocol === undefined ? {} : { protocol });
-    const { signal } = new AbortController();
-    const facts = { ...HELLO, labels: [...labels], slot: this.#sessions++, slots: 100 };
-    const connected = await connect(endpoint, facts, { signal });
-    if (!connected.ok) throw new Error(connected.disconnect.why);
-    this.events.cleanup.defer(() => connected.session.destroy());
-    return connected.session;
-  }
-
-  /** Somebody comments; resolves when the delivery was worked on, with the newest run. */
-  async comment(body: string, facts: Partial<CommentFacts> = {}, repository = 'team/app'): Promise<Run> {
-    const payload = commentPayload({ comment: ++this.#comments, body, ...facts });
-    await this.events.deliver('issue_comment', payload, { repository });
-    await this.events.settled();
-    const run = (await this.events.runs()).at(-1);
-    if (!run) throw new Error('no run');
-    return run;
-  }
-
-  async isIn(run: number, state: RunState): Promise<Run> {
-    return until(`run ${run} is ${state}`, async () => {
-      const now = await this.store.runs.get(run);
-      return now?.state === state ? now : null;
-    });
-  }
-
-  /** Comments, and leases the run that comes of it. */
-  async command(
-    session: SessionConnection,
-    body: string,
-    facts: Partial<CommentFacts> = {},
-  ): Promise<LeasedAgent> {
-    await this.comment(body, facts);
-    return this.lease(session);
-  }
-
-  async lease(session: SessionConnection): Promise<LeasedAgent> {
-    const job = await session.lease(leaseRequest(20));
-    if (job.type !== 'job') throw new Error(`no job but ${job.type}`);
-    await session.heartbeat(job.run, job.attempt);
-    return { run: job.run, attempt: job.attempt, spec: jobSpecSchema.parse(job.spec) };
-  }
-
-  /** One commit on what was leased, made from these files, as a bundle and its request. */
-  change(leased: Pick<LeasedAgent, 'spec'>, files: Readonly<Record<string, string>>, message = 'A change') {
-    const parent = leased.spec.source?.sha ?? '';
-    const { work } = this.git;
-    work.git('fetch', '-q', this.git.bare, '+refs/heads/*:refs/remotes/bare/*');
-    work.git('checkout', '-q', '--detach', parent);
-    const commit = work.commit(files, message);
-    const request: PublishRequest = { commit, parent, title: 'Do it', body: 'Because.' };
-    const bundle = this.bundle(`${parent}..HEAD`);
-    work.git('checkout', '-q', 'main');
-    return { request, bundle };
-  }
-
-  /** Of what `range` names, which ends at HEAD. */
-  bundle(range: string): string {
-    const file = path.join(this.events.dir, `change-${this.#sessions++}.bundle`);
-    this.git.work.git('bundle', 'create', '-q', file, range);
-    return file;
-  }
-
-  async handIn(session: SessionConnection, { run, attempt }: LeasedAgent, bundle: string): Promise<void> {
-    const bytes = readFileSync(bundle);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const part = { name: CHANGE_ARTIFACT, offset: 0, bytes, last: true, sha256 };
-    const reply = await session.artifact(run, attempt, part);
-    if (reply.type !== 'ok' || reply.offset !== bytes.length) throw new Error(JSON.stringify(reply));
-  }
-
-  /** As a runner does: again and again until it is told what became of it. */
-  async published(
-    session: SessionConnection,
-    { run, attempt }: Pick<LeasedAgent, 'run' | 'attempt'>,
-    request: PublishRequest,
-  ): Promise<Settled> {
-    for (;;) {
-      const reply = await session.publish(run, attempt, request);
-      if (reply.type !== 'ok' || reply.published === undefined) throw new Error(JSON.stringify(reply));
-      if (reply.published.state !== 'pending') return reply.published;
-      await delay(50);
-    }
-  }
-
-  async publish(session: SessionConnection, leased: LeasedAgent, files: Readonly<Record<string, string>>) {
-    const { request, bundle } = this.change(leased, files);
-    await this.handIn(session, leased, bundle);
-    return this.published(session, leased, request);
-  }
-
-  async record(
-    session: SessionConnection,
-    { run, attempt }: LeasedAgent,
-    agent: Partial<AgentResult> = {},
-    change: Partial<RunOutcome> = {},
-  ): Promise<void> {
-    const result = { session: null, report: '', plan: null, rounds: 0, change: null, ...agent };
-    await session.record(run, attempt, { ...outcome('passed'), ...change, agent: result }, 0);
-  }
-
-  /** The text of vole's comment of this run, once it says this. */
-  async commentSays(run: number, what: RegExp): Promise<string> {
-    return this.events.forge.state.until(`the comment of run ${run} to say ${what}`, () => {
-      const own = [...this.project.comments.values()].find(({ body }) =>
-        body.startsWith(`<!-- vole:run:${run} -->`),
-      );
-      return own !== undefined && what.test(own.body) ? own.body : null;
-    });
-  }
-
   close(): Promise<void> {
-    return this.events.close();
+    return this.cleanup.run();
   }
+
+  /** A run's tree with a repository in it, and its engine on the rig's server. */
+  async run(
+    given: { turnTimeoutMs?: number; files?: Readonly<Record<string, string>> } = {},
+  ): Promise<AgentRun> {
+    const name = `${++this.#runs}-1.rig`;
+    const tree = path.join(this.dir.layout.jobs, name);
+    const workspace = path.join(tree, 'src');
+    mkdirSync(path.join(tree, 'tmp'), { recursive: true });
+    for (const [file, text] of Object.entries({ 'README.md': '# app\n', ...given.files })) {
+      mkdirSync(path.dirname(path.join(workspace, file)), { recursive: true });
+      writeFileSync(path.join(workspace, file), text);
+    }
+    commitAll(workspace);
+    const parent = ownCgroup();
+    const cgroup = parent && makeCgroup(parent, `vole-${path.basename(this.dir.layout.root)}-${this.#runs}`);
+    const { port1, port2 } = new MessageChannel();
+    const nothing = (): void => {};
+    const port = new WorkerPort(
+      port1,
+      {
+        guard: () => Promise.reject(new Error('the rig has none')),
+        streams: () => Promise.reject(new Error('the rig has none')),
+        agentServer: () => this.server.access(),
+      },
+      {
+        thread: nothing,
+        process: nothing,
+        processGone: nothing,
+        engineObject: nothing,
+        cgroupJoined: nothing,
+        spooled: nothing,
+        artifact: nothing,
+        publish: () => Promise.reject(new Error('the rig has none')),
+      },
+    );
+    const main = new MainThread(port2, null);
+    const log: string[] = [];
+    const made = await openCodeEngine({
+      main,
+      options: { models: MODELS, turnTimeoutMs: given.turnTimeoutMs ?? AGENT_TEST_MS },
+      workspace,
+      processes: { marker: `${this.dir.id}/${name}`, tree, cgroup },
+      say: (line) => void log.push(line),
+    });
+    this.cleanup.defer(async () => {
+      await port.close();
+      main.close();
+      if (cgroup) await until('the cgroup to be removed', () => removeCgroup(cgroup));
+    });
+    if (!made.ok) throw new Error(made.failure.why);
+    return { engine: made.engine, workspace, tree, log, marker: `${this.dir.id}/${name}`, port, cgroup };
+  }
+}
+
+export interface AgentRun {
+  readonly engine: OpenCodeEngine;
+  readonly workspace: string;
+  readonly tree: string;
+  /** What the run's log has. */
+  readonly log: string[];
+  readonly marker: string;
+  /** The main thread's end: `cancel` is a person's. */
+  readonly port: WorkerPort;
+  readonly cgroup: string | null;
+}
+
+export async function opened(run: AgentRun): Promise<AgentSession> {
+  const opened = await run.engine.open('a test');
+  if (!opened.ok) throw new Error(opened.failure.why);
+  return opened.session;
+}
+
+/** One turn in a conversation of its own. */
+export async function oneTurn(run: AgentRun, request: Partial<TurnRequest> = {}): Promise<TurnEnd> {
+  return await (await opened(run)).turn({ role: 'build', prompt: 'do it', schema: null, ...request });
+}
+
+function commitAll(workspace: string): void {
+  const git = (...args: string[]): unknown =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
+      cwd: workspace,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        GIT_AUTHOR_DATE: '2026-01-01T00:00:00Z',
+        GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
+      },
+    });
+  git('init', '-q', '-b', 'main');
+  git('add', '-A');
+  git('commit', '-q', '-m', 'first');
 }

@@ -17,6 +17,7 @@ export class FakeServer {
   readonly artifacts = new Map<string, { bytes: Buffer; complete: boolean }>();
   readonly records: { outcome: RunOutcome; logLength: number }[] = [];
   connects = 0;
+  protocol: number = PROTOCOL_VERSION;
   /** Each says what to do with the next message of its kind; null answers it as ever. */
   onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
   onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
@@ -84,12 +85,7 @@ export class FakeServer {
 }
 
 export class FakeSession implements SessionConnection {
-  readonly welcome = {
-    type: 'welcome',
-    session: 's',
-    protocol: PROTOCOL_VERSION,
-    limits: { frameBytes: 4 },
-  } as SessionConnection['welcome'];
+  readonly welcome: SessionConnection['welcome'];
   readonly closed: Promise<Disconnect>;
   readonly #server: FakeServer;
   #end: (disconnect: Disconnect) => void = () => {};
@@ -97,6 +93,13 @@ export class FakeSession implements SessionConnection {
 
   constructor(server: FakeServer) {
     this.#server = server;
+    const { protocol } = server;
+    this.welcome = {
+      type: 'welcome',
+      session: 's',
+      protocol,
+      limits: { frameBytes: 4 },
+    } as FakeSession['welcome'];
     this.closed = new Promise((resolve) => {
       this.#end = resolve;
     });

@@ -78,9 +78,12 @@ export class ForgeE2eRig {
   }
 
   /** Somebody comments; its id. */
-  async comment(issue: number, author: string, body: string): Promise<number> {
+  async comment(issue: number, author: string, body: string, pull = false): Promise<number> {
     const { id } = this.forge.comment(this.project, issue, author, body);
-    const status = await this.deliver('issue_comment', commentPayload({ comment: id, body, author, issue }));
+    const status = await this.deliver(
+      'issue_comment',
+      commentPayload({ comment: id, body, author, issue, pull }),
+    );
     if (status !== 202) throw new Error(`the comment was answered ${status}`);
     return id;
   }

@@ -5,7 +5,8 @@ import { type TaskEnd, WorkerPool } from '../../src/runner/pool/pool.ts';
 import { ObjectsOfRun } from '../../src/runner/runs/objects-of-run.ts';
 import { ProcessesOfRun } from '../../src/runner/runs/processes-of-run.ts';
 import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
-import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
+import { type PortEvents, type PortServices, WorkerPort } from '../../src/runner/runs/worker-port.ts';
+import type { PublishRequest } from '../../src/shared/agent/result.ts';
 import { savedCheckoutName } from '../../src/shared/dir-layout.ts';
 import { type JobSpec, jobSpecSchema, type StepSpec } from '../../src/shared/job-spec.ts';
 import { Guards } from '../../src/shared/lock/guard.ts';
@@ -41,6 +42,7 @@ export interface RigOptions {
   /** False: as on a host where the runner may make no cgroup. */
   readonly cgroup?: boolean;
   readonly task?: Partial<WorkerTask>;
+  readonly agentServer?: PortServices['agentServer'];
   /** Folder of locks and tools that other rigs use as well. */
   readonly shared?: string;
   /** Name of the worker's file under `dist/`. */
@@ -113,6 +115,7 @@ export class WorkerRig {
         pool: this.pool,
         guards: this.guards,
         fifos: this.#fifos,
+        agentServer: this.#options.agentServer ?? (async () => ({ ok: false, why: 'the rig has none' })),
       },
     );
   }
@@ -143,6 +146,7 @@ interface RigParts {
   readonly pool: WorkerPool;
   readonly guards: Guards;
   readonly fifos: FifoStock;
+  readonly agentServer: PortServices['agentServer'];
 }
 
 /** One run in the rig, and all that its worker said. */
@@ -157,6 +161,13 @@ export class RigRun {
   readonly announcedObjects: string[] = [];
   readonly artifacts: { name: string; path: string; bytes: number; sha256: string }[] = [];
   readonly spooled: number[] = [];
+  /** What the worker wanted pushed. */
+  readonly published: PublishRequest[] = [];
+  /** What it is told of that; to be set by the test. */
+  publish: PortEvents['publish'] = async () => ({
+    state: 'failed',
+    why: 'the rig pushes nothing',
+  });
   readonly terminate: () => Promise<void>;
   readonly #port: WorkerPort;
 
@@ -181,6 +192,7 @@ export class RigRun {
       {
         guard: (name, mode, signal) => parts.guards[mode](name, { signal }),
         streams: () => parts.fifos.take(),
+        agentServer: parts.agentServer,
       },
       {
         thread: () => {},
@@ -196,7 +208,10 @@ export class RigRun {
         engineObject: (object) => objects.announced(object),
         spooled: (bytes) => this.spooled.push(bytes),
         artifact: (artifact) => this.artifacts.push(artifact),
-        publish: async () => ({ state: 'failed', why: 'this rig has no server' }),
+        publish: (request, signal) => {
+          this.published.push(request);
+          return this.publish(request, signal);
+        },
       },
     );
     const spool = SpoolReader.make(paths.spool);

@@ -27,6 +27,7 @@ const ONE_IMPORTER: Readonly<Record<string, readonly string[]>> = {
   hono: ['src/server/web/'],
   '@hono/node-server': ['src/server/web/'],
   yaml: ['src/shared/workflow/'],
+  '@opencode-ai/sdk': ['src/worker/agent/opencode/'],
 };
 
 interface Module {

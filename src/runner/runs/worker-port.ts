@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { AgentAccess } from '../../shared/agent/access.ts';
 import type { PublishRequest } from '../../shared/agent/result.ts';
 import type { EngineObject } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
@@ -10,6 +11,8 @@ import type { Artifact } from './artifact-sender.ts';
 export interface PortServices {
   guard(name: string, mode: GuardMode, signal: AbortSignal): Promise<HeldGuard>;
   streams(): Promise<FifoPair>;
+  /** The agents' server of this process. Never rejects. */
+  agentServer(): Promise<{ ok: true; access: AgentAccess } | { ok: false; why: string }>;
 }
 
 export interface PortEvents {
@@ -36,6 +39,9 @@ export class WorkerPort {
   readonly #events: PortEvents;
   readonly #held = new Map<number, HeldGuard>();
   readonly #abort = new AbortController();
+  readonly #closed = new Promise<'closed'>((resolve) => {
+    this.#abort.signal.addEventListener('abort', () => resolve('closed'));
+  });
   /** The last ones: a worker asks for its next step's when it is done with one. */
   #given: FifoPair | null = null;
   readonly #asking = new Set<Promise<void>>();
@@ -108,6 +114,8 @@ export class WorkerPort {
         return this.#events.processGone(message.pgid);
       case 'engine-object':
         return this.#note(message.id, message.object);
+      case 'agent-server':
+        return this.#track(this.#giveAgentServer(message.id));
       case 'cgroup-joined':
         return this.#events.cgroupJoined();
       case 'spooled':
@@ -152,6 +160,13 @@ export class WorkerPort {
   async #publish(id: number, request: PublishRequest): Promise<void> {
     const published = await this.#events.publish(request, this.#abort.signal);
     this.#send({ type: 'published', id, published });
+  }
+
+  async #giveAgentServer(id: number): Promise<void> {
+    const answer = await Promise.race([this.#services.agentServer(), this.#closed]);
+    if (answer === 'closed') return; // whoever asked is gone, and a start takes its time
+    if (answer.ok) this.#send({ type: 'agent-server', id, access: answer.access });
+    else this.#send({ type: 'agent-server-failed', id, why: answer.why });
   }
 
   async #giveStreams(id: number): Promise<void> {

@@ -13,7 +13,8 @@ import {
   ownCgroup,
   removeCgroup,
 } from '../../shared/platform/cgroup.ts';
-import { processesWithEnvPrefix, signalProcess } from '../../shared/platform/processes.ts';
+import { envOf, processesWithEnvPrefix, signalProcess } from '../../shared/platform/processes.ts';
+import { agentMarkerPrefix } from '../agent/agent-marker.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
@@ -64,6 +65,7 @@ export async function sweep(
   try {
     const sweeper = new Sweeper(dir, trash, process, engine);
     await sweeper.lost();
+    await sweeper.agents();
     await sweeper.trees();
     sweeper.fifos();
     await sweeper.cgroups();
@@ -109,6 +111,19 @@ class Sweeper {
     if (this.#alone && !(await endMarked(`${this.#dir.id}/`))) {
       this.#lines.push('processes of jobs whose runner has died withstand KILL');
     }
+  }
+
+  /** Agents' servers of dead processes, where the process itself could not end them, and what they started for no run. */
+  async agents(): Promise<void> {
+    const prefix = agentMarkerPrefix(this.#dir.id);
+    const ended = await endAll(() => {
+      const dead = processesWithEnvPrefix(MARKER_ENV, prefix).filter(
+        ({ pid }) => !this.#seats.lives(envOf(pid, MARKER_ENV)?.slice(prefix.length) ?? ''),
+      );
+      for (const { pid } of dead) signalProcess(pid, 'SIGKILL');
+      return dead.length > 0;
+    });
+    if (!ended) this.#lines.push("an agents' server whose runner has died withstands KILL");
   }
 
   get #alone(): boolean {

@@ -38,7 +38,7 @@ export function parseStat(text: string): ProcessStat | null {
   };
 }
 
-export function isAlive(stat: ProcessStat | null): boolean {
+export function isAlive(stat: Pick<ProcessStat, 'state'> | null): boolean {
   return stat !== null && stat.state !== 'Z' && stat.state !== 'X';
 }
 
@@ -195,5 +195,49 @@ function isInFirstNamespace(pid: number): boolean {
     return pids !== undefined && !pids.includes('\t');
   } catch {
     return true; // it has ended
+  }
+}
+
+/** Living processes whose working directory is a folder or below it. */
+export function processesWorkingIn(folder: string): ProcessStat[] {
+  return allProcesses().filter(({ pid, state }) => {
+    try {
+      const cwd = readlinkSync(`/proc/${pid}/cwd`);
+      return (cwd === folder || cwd.startsWith(`${folder}/`)) && isAlive({ state });
+    } catch {
+      return false; // ended meanwhile, or another user's
+    }
+  });
+}
+
+/** These, and what they have started and what that has, as far as it lives. */
+export function withDescendants(roots: readonly ProcessStat[]): ProcessStat[] {
+  const all = allProcesses().filter(isAlive);
+  const found = new Map(roots.map((root) => [root.pid, root]));
+  for (let before = -1; before < found.size; ) {
+    before = found.size;
+    for (const stat of all) if (found.has(stat.ppid)) found.set(stat.pid, stat);
+  }
+  return [...found.values()];
+}
+
+/** Value of a variable in its environment as it was at its exec; null where it has none, or is gone. */
+export function envOf(pid: number, name: string): string | null {
+  try {
+    const entry = environOf(pid)
+      .split('\0')
+      .find((line) => line.startsWith(`${name}=`));
+    return entry?.slice(name.length + 1) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Its name as the kernel has it, at most 15 characters; empty where it is gone. */
+export function processName(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'latin1').trim();
+  } catch {
+    return '';
   }
 }

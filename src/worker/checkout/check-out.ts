@@ -6,7 +6,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
 import type { MainThread } from '../port.ts';
-import { type Git, gitOf, looksCorrupt } from './git.ts';
+import { type Git, gitOf, looksCorrupt, NO_SETTINGS } from './git.ts';
 import { SavedCheckout } from './saved-checkout.ts';
 import { clearTree, fillTree, makeGitDir, updateSubmodules } from './tree.ts';
 
@@ -25,13 +25,16 @@ export async function checkOut(
   log: RunLog,
 ): Promise<PartFailure | null> {
   const git = gitOf(task, main);
+  // What an agent has changed is taken without them too: a file that they convert would be a change.
+  const filling = task.spec.agent ? gitOf(task, main, NO_SETTINGS) : git;
   const saved = new SavedCheckout(gitDir, git);
   try {
     for (let again = false; ; again = true) {
       const borrowed = await main.guard(guardName.savedCheckout(saved.name), 'shared');
       if (!borrowed.ok) return failure(borrowed.why);
       const { identity } = saved;
-      const why = (await fetchIfMissing(saved, source, main, log)) ?? (await fill(task, source, saved, git));
+      const why =
+        (await fetchIfMissing(saved, source, main, log)) ?? (await fill(task, source, saved, filling));
       if (why === null) return await submodules(task, source, git);
       if (again || main.stopped || !looksCorrupt(why)) return failure(why);
       log.say(0, `the saved checkout is damaged and is fetched afresh: ${why}`);

@@ -21,9 +21,9 @@ const SETTINGS = [
 /**
  * Git as the checkout calls it: its process groups announced to the main thread, ended when the run is
  * stopped, never asking a person (ssh has no terminal in a session of its own). HOME stays the runner's
- * own, so its credentials and its ssh settings work.
+ * own, so its credentials and its ssh settings work. `more`: beside that environment.
  */
-export function gitOf(task: WorkerTask, main: MainThread): Git {
+export function gitOf(task: WorkerTask, main: MainThread, more: Readonly<Record<string, string>> = {}): Git {
   const env = {
     ...task.baseEnv,
     HOME: task.paths.home,
@@ -31,6 +31,7 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     VOLE_JOB_MARKER: task.marker,
+    ...more,
   };
   return (args, cwd = task.paths.tree) =>
     runCommand('git', [...SETTINGS, ...args], {
@@ -41,6 +42,13 @@ export function gitOf(task: WorkerTask, main: MainThread): Git {
       onGone: (pgid) => main.tell({ type: 'process-gone', pgid }),
     });
 }
+
+/** Without the settings of a person or the host, which may convert files on their way into the tree. */
+export const NO_SETTINGS = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+};
 
 const CORRUPT = [
   /bad (tree )?object/i,

@@ -265,3 +265,64 @@ describe('the token’s file', () => {
     expect(asked).toEqual([]);
   });
 });
+
+describe('issues and pull requests', () => {
+  it('an issue is read, and none where it is not there or gone', async () => {
+    answer = (_, response) =>
+      json(response, 200, { title: 't', body: null, state: 'open', pull_request: null });
+    expect(await client().issue(3)).toEqual({
+      ok: true,
+      value: { title: 't', body: '', open: true, pull: false },
+    });
+    expect(asked[0]).toMatchObject({ method: 'GET', url: '/api/v1/repos/team/app/issues/3' });
+    answer = (_, response) =>
+      json(response, 200, { title: 't', body: 'b', state: 'closed', pull_request: {} });
+    expect(await client().issue(3)).toMatchObject({ value: { body: 'b', open: false, pull: true } });
+    for (const status of [404, 410]) {
+      answer = (_, response) => json(response, status, {});
+      expect(await client().issue(3)).toEqual({ ok: true, value: null });
+    }
+    answer = (_, response) => json(response, 500, {});
+    expect(await client().issue(3)).toMatchObject({ ok: false, status: 500 });
+  });
+
+  const pull = (number: number, ref: string, repo: string | null) => ({
+    number,
+    html_url: `https://forge.example/pulls/${number}`,
+    head: { ref, repo: repo === null ? null : { full_name: repo } },
+  });
+
+  it.each([
+    ['gitea', '/api/v1/repos/team/app/pulls?state=open&limit=50'],
+    ['github', '/api/v1/repos/team/app/pulls?state=open&head=team%3Aagent%2Fissue-3&per_page=100'],
+  ] as const)('the pull request of a branch of the repository itself is found on %s', async (kind, path) => {
+    const all = [
+      pull(9, 'agent/issue-3', 'Team/App'),
+      pull(8, 'agent/issue-3', 'Team/App'),
+      pull(7, 'agent/issue-33', 'team/app'),
+      pull(6, 'agent/issue-3', 'eve/app'),
+      pull(5, 'agent/issue-3', null),
+    ];
+    answer = (_, response) => json(response, 200, all);
+    expect(await client(kind).openPullOf('agent/issue-3')).toEqual({
+      ok: true,
+      value: { number: 8, url: 'https://forge.example/pulls/8' },
+    });
+    expect(asked[0]?.url).toBe(path);
+    answer = (_, response) => json(response, 200, []);
+    expect(await client(kind).openPullOf('agent/issue-3')).toEqual({ ok: true, value: null });
+  });
+
+  it('a pull request is made', async () => {
+    answer = (_, response) => json(response, 201, pull(9, 'x', 'team/app'));
+    const wanted = { title: 't', body: 'b', head: 'x', base: 'main' };
+    expect(await client().createPull(wanted)).toEqual({
+      ok: true,
+      value: { number: 9, url: 'https://forge.example/pulls/9' },
+    });
+    expect(asked[0]).toMatchObject({ method: 'POST', url: '/api/v1/repos/team/app/pulls' });
+    expect(JSON.parse(asked[0]?.body ?? '')).toEqual(wanted);
+    answer = (_, response) => json(response, 409, { message: 'there is one' });
+    expect(await client().createPull(wanted)).toMatchObject({ ok: false, status: 409 });
+  });
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AgentAccess } from '../../shared/agent/access.ts';
+import type { AgentOptions, AgentService } from '../../shared/agent/options.ts';
+import { oneLine } from '../../shared/errors.ts';
+import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
+import type { RunnerDir } from '../dir/open-dir.ts';
+import { AgentHome } from './agent-home.ts';
+import { agentMarker } from './agent-marker.ts';
+import { ModelProxy } from './model-proxy.ts';
+import { findOpenCode, hostKind } from './opencode-binary.ts';
+import { MOST_STEPS, openCodeConfig } from './opencode-config.ts';
+import { mayNamespace, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
+
+export interface AgentServerParts {
+  readonly dir: RunnerDir;
+  /** Name of the runner process. */
+  readonly process: string;
+  readonly options: Pick<AgentOptions, 'models'>;
+  readonly service: AgentService;
+  /** PATH of the agents' commands, behind the tools of the directory. */
+  readonly path: string;
+  /** False: without a pid namespace, as where the runner may make none. */
+  readonly namespaced?: boolean;
+  readonly mostSteps?: number;
+  /** What became of it, for the runner's own log. */
+  readonly say: (facts: object, line: string) => void;
+}
+
+export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: string };
+
+const GONE_MS = 10_000;
+
+/**
+ * The one private OpenCode server of a runner process: started when a run first asks for it, and again with
+ * the next one that asks after it has died. It ends with the runner, however that ends.
+ */
+export class AgentServer {
+  readonly #parts: AgentServerParts;
+  #home: AgentHome | null = null;
+  #proxy: ModelProxy | null = null;
+  #server: OpenCodeProcess | null = null;
+  #asked: Promise<AgentAnswer> | null = null;
+  #closed = false;
+
+  constructor(parts: AgentServerParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects. */
+  async access(): Promise<AgentAnswer> {
+    if (this.#server?.program.ended) this.#asked = null;
+    const asked = (this.#asked ??= this.#start());
+    const answer = await asked;
+    // What failed may go well with the next run.
+    if (!answer.ok && this.#asked === asked) this.#asked = null;
+    return answer;
+  }
+
+  /** Ends it, and what it has left running. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#asked;
+    await this.#server?.program.stop();
+    await this.#endLeft();
+    await this.#proxy?.close();
+    this.#home?.release();
+  }
+
+  async #start(): Promise<AgentAnswer> {
+    if (this.#closed) return { ok: false, why: 'the runner is stopping' };
+    try {
+      return await this.#tryStart();
+    } catch (error) {
+      return { ok: false, why: `the agent's server cannot be started: ${oneLine(error)}` };
+    }
+  }
+
+  async #tryStart(): Promise<AgentAnswer> {
+    const { dir, process: name, options, service, say } = this.#parts;
+    const found = findOpenCode(hostKind(process.arch, readFileSync('/proc/cpuinfo', 'utf8')));
+    if (!found.ok) return found;
+    if (this.#server) {
+      say({}, "the agents' server has ended: it is started again");
+      await this.#server.program.stop();
+      await this.#endLeft();
+    }
+    const start = performance.now();
+    const home = (this.#home ??= AgentHome.take(dir));
+    home.prepare();
+    const proxy = (this.#proxy ??= await ModelProxy.start(service));
+    const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
+    const namespaced = this.#parts.namespaced ?? (await mayNamespace());
+    const started = await startOpenCode({
+      file: found.file,
+      home: home.path,
+      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path].join(':'),
+      marker: agentMarker(dir.id, name),
+      config: openCodeConfig({
+        models: options.models,
+        modelUrl: proxy.url,
+        context7Key: service.context7Key,
+        mostSteps,
+        shell: home.shell,
+      }),
+      namespaced,
+    });
+    if (!started.ok) return started;
+    const { program, url, password } = started.server;
+    this.#server = started.server;
+    const ms = Math.round(performance.now() - start);
+    say({ pid: program.pid, home: home.id, ms, namespaced }, "the agents' server is ready");
+    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid } };
+  }
+
+  /** With a pid namespace there is nothing: the kernel has ended it. */
+  async #endLeft(): Promise<void> {
+    if (!this.#server) return;
+    const marker = agentMarker(this.#parts.dir.id, this.#parts.process);
+    const deadline = performance.now() + GONE_MS;
+    for (;;) {
+      const left = processesWithEnv('VOLE_JOB_MARKER', marker);
+      if (left.length === 0) return;
+      if (performance.now() > deadline) break;
+      for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+      await delay(10);
+    }
+    this.#parts.say({}, "processes of the agents' server withstand KILL");
+  }
+}

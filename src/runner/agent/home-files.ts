@@ -1,0 +1,46 @@
+import { TREE_CGROUP_FILE } from '../../shared/agent/access.ts';
+
+const PLUGIN = '@opencode-ai/plugin';
+const VERSION = '1.18.33';
+
+/** What makes the server believe that its configuration folder is installed; it would fetch it otherwise. */
+export const PLUGIN_PACKAGE: Readonly<Record<string, string>> = {
+  'package.json': `${JSON.stringify({ dependencies: { [PLUGIN]: VERSION } })}\n`,
+  'package-lock.json': `${JSON.stringify({
+    lockfileVersion: 3,
+    packages: { '': { dependencies: { [PLUGIN]: VERSION } } },
+  })}\n`,
+};
+
+/** As a word of the shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * What the agent's server runs a command by, in place of bash. One server works for many runs, so what a
+ * command starts is told apart here: by its working directory, which the server keeps within the run's tree,
+ * it gets the run's marker and joins the run's cgroup. What only the server needs is taken out of its
+ * environment.
+ */
+export function shellWrapper({ jobs, directory }: { jobs: string; directory: string }): string {
+  return `#!/bin/sh
+jobs=${quoted(jobs)}
+here=$(pwd -P)
+case $here/ in
+  "$jobs"/*)
+    tree=\${here#"$jobs"/}
+    tree=\${tree%%/*}
+    VOLE_JOB_MARKER=${quoted(`${directory}/`)}$tree
+    HOME=$jobs/$tree/home
+    TMPDIR=$jobs/$tree/tmp
+    export VOLE_JOB_MARKER HOME TMPDIR
+    if read -r cgroup 2>/dev/null <"$jobs/$tree/${TREE_CGROUP_FILE}"; then
+      { echo 0 >"$cgroup/cgroup.procs"; } 2>/dev/null
+    fi
+    ;;
+esac
+unset jobs here tree cgroup OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT OPENCODE_PID SHELL
+exec bash "$@"
+`;
+}

@@ -1,0 +1,19 @@
+/** How a worker reaches the agent's server of its runner process. */
+export interface AgentAccess {
+  /** Of the server, on loopback. */
+  readonly url: string;
+  /** For Basic authentication with the user `opencode`. */
+  readonly password: string;
+  /** Which store its sessions are in; see `AgentSessionRef.home`. */
+  readonly home: string;
+  /** After so many answers of the model in a turn, the server tells it to come to an end. */
+  readonly mostSteps: number;
+  /** Of its process, as seen from here: what the server starts is below it. */
+  readonly pid: number;
+}
+
+/** In the server's configuration, which agents and models are asked for by name. */
+export const AGENT_PROVIDER = 'vole';
+
+/** What the agent's shell finds in a job's tree: the job's cgroup, which it joins; see `shellWrapper`. */
+export const TREE_CGROUP_FILE = 'agent-cgroup';

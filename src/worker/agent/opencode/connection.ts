@@ -1,0 +1,62 @@
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client';
+import type { AgentAccess } from '../../../shared/agent/access.ts';
+import { oneLine } from '../../../shared/errors.ts';
+
+/** What a request gave. Nothing is thrown: `status` is null where no answer came at all. */
+export type Got<T> = { ok: true; data: T } | { ok: false; status: number | null; why: string };
+
+/** What the SDK's client gives where it is told to throw nothing. */
+interface Answer<T> {
+  readonly data?: T | undefined;
+  readonly error?: unknown;
+  readonly response?: Response | undefined;
+}
+
+/** None of our requests takes long, but on a host that is busy the server may have no turn for many seconds. */
+const ANSWER_MS = 60_000;
+
+/** One agents' server, as it is reached now, and one directory on it. */
+export class Connection {
+  readonly access: AgentAccess;
+  readonly client: OpencodeClient;
+
+  private constructor(access: AgentAccess, client: OpencodeClient) {
+    this.access = access;
+    this.client = client;
+  }
+
+  /** Loads the SDK, which no other run needs. Rejects where it is not installed. */
+  static async to(access: AgentAccess, directory: string): Promise<Connection> {
+    const { createOpencodeClient } = await import('@opencode-ai/sdk/v2/client');
+    const login = Buffer.from(`opencode:${access.password}`).toString('base64');
+    return new Connection(
+      access,
+      createOpencodeClient({ baseUrl: access.url, directory, headers: { authorization: `Basic ${login}` } }),
+    );
+  }
+
+  async ask<T>(
+    send: (client: OpencodeClient, options: { signal: AbortSignal }) => Promise<Answer<T>>,
+    withinMs = ANSWER_MS,
+  ): Promise<Got<T>> {
+    try {
+      const answer = await send(this.client, { signal: AbortSignal.timeout(withinMs) });
+      const status = answer.response?.status ?? null;
+      if (answer.error === undefined && answer.response?.ok) return { ok: true, data: answer.data as T };
+      return { ok: false, status, why: describe(answer.error, status) };
+    } catch (error) {
+      return { ok: false, status: null, why: describe(error, null) };
+    }
+  }
+}
+
+/** The SDK's errors are objects of several kinds, and what `fetch` throws has its reason as its cause. */
+function describe(error: unknown, status: number | null): string {
+  if (error instanceof Error) {
+    const { cause } = error;
+    return oneLine(cause instanceof Error && status === null ? cause : error);
+  }
+  const { data, message } = (error ?? {}) as { data?: { message?: unknown }; message?: unknown };
+  const said = data?.message ?? message;
+  return typeof said === 'string' && said !== '' ? oneLine(said) : `it answered ${status ?? 'nothing'}`;
+}

@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { cgroupPopulated, killCgroup } from '../../../shared/platform/cgroup.ts';
+import {
+  type ProcessStat,
+  processesWithEnv,
+  processesWorkingIn,
+  processName,
+  signalProcess,
+  withDescendants,
+} from '../../../shared/platform/processes.ts';
+
+export interface RunProcesses {
+  /** Of the run, in the environment of what the agent's commands start. */
+  readonly marker: string;
+  /** The run's tree: what works in it and is not the runner's own is the agent's. */
+  readonly tree: string;
+  /** That the agent's commands join; null where there is none. */
+  readonly cgroup: string | null;
+}
+
+const GONE_MS = 5_000;
+
+/**
+ * Ends whatever the run's commands have left running and waits until it is gone. What has cleaned its
+ * environment, left its group and its parent and gone elsewhere is still in the cgroup; only where the runner
+ * may make none does that one get away, until the agents' server ends. Gives a line for each process.
+ */
+export async function endLeftovers(run: RunProcesses): Promise<string[]> {
+  const lines = new Map<number, string>();
+  const deadline = performance.now() + GONE_MS;
+  for (let waitMs = 1; ; waitMs = Math.min(50, waitMs * 2)) {
+    const left = leftOf(run);
+    for (const { pid } of left) {
+      if (!lines.has(pid))
+        lines.set(pid, `ended process ${pid} (${processName(pid)}), which the agent had left`);
+    }
+    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+    const inCgroup = run.cgroup !== null && cgroupPopulated(run.cgroup);
+    if (run.cgroup !== null && inCgroup) killCgroup(run.cgroup);
+    if (left.length === 0 && !inCgroup) return [...lines.values()];
+    if (performance.now() > deadline) return [...lines.values(), 'processes of the agent withstand KILL'];
+    await delay(waitMs);
+  }
+}
+
+function leftOf({ marker, tree }: RunProcesses): ProcessStat[] {
+  const marked = processesWithEnv('VOLE_JOB_MARKER', marker);
+  // The runner's own commands, such as git, are its children and work there too.
+  const here = processesWorkingIn(tree).filter(
+    ({ pid, ppid }) => pid !== process.pid && ppid !== process.pid,
+  );
+  return withDescendants([...marked, ...here]);
+}

@@ -1,0 +1,245 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AGENT_PROVIDER } from '../../../shared/agent/access.ts';
+import type { AgentOptions, ModelChoice } from '../../../shared/agent/options.ts';
+import type { AgentRole, AgentSession, TurnEnd, TurnRequest } from '../engine.ts';
+import type { Connection, Got } from './connection.ts';
+import type { SessionHost } from './engine-parts.ts';
+import { Listener } from './listener.ts';
+import { Progress } from './progress.ts';
+import { failed, isComplete, type MessageWithParts, turnEnd } from './turn-end.ts';
+
+/** How often the server is asked whether the turn still runs, when nothing else tells. */
+const ASK_MS = 1_000;
+const IDLE_ASK_MS = 100;
+/**
+ * The server says that a session is idle before it has begun with a prompt, which on a busy host takes many
+ * seconds, and while its first answer is already there but open. So what is not complete is waited for.
+ */
+const IDLE_MS = 60_000;
+const IDLE_OPEN_MS = 10_000;
+/** How long an abort may take before what is left is ended without it. */
+const ABORT_MS = 3_000;
+/** Beyond the steps after which the server tells the model to come to an end, which not every model does. */
+const SPARE_STEPS = 3;
+
+const GO_ON =
+  'The process that you ran in was restarted while you worked, and what you had started is gone. ' +
+  'Look at what is done and what is not, then finish what was asked of you:\n\n';
+
+/** How a turn stands, by one look at it. */
+type Look =
+  | { readonly type: 'runs' }
+  | { readonly type: 'ended'; readonly last: MessageWithParts | null }
+  | { readonly type: 'unreachable'; readonly why: string };
+
+/** Ends the waiting, and says so itself: the server's own account of an abort is not reliable. */
+type Cut = 'stopped' | 'timeout' | 'steps';
+
+export class OpenCodeSession implements AgentSession {
+  readonly id: string;
+  readonly #host: SessionHost;
+  #busy = false;
+
+  constructor(host: SessionHost, id: string) {
+    this.#host = host;
+    this.id = id;
+  }
+
+  async turn(request: TurnRequest): Promise<TurnEnd> {
+    // The server would give a second prompt the first one's answer.
+    if (this.#busy) throw new Error('a turn of this session is still running');
+    this.#busy = true;
+    try {
+      const end = await this.#turn(request);
+      return (await this.#host.afterTurn()) ?? end;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #turn(request: TurnRequest): Promise<TurnEnd> {
+    const { main, options, say } = this.#host.parts;
+    const { turnTimeoutMs } = options;
+    const progress = new Progress(say);
+    const cut = new AbortController();
+    const cutBy = (why: Cut): void => cut.abort(why);
+    const onStop = (): void => cutBy('stopped');
+    main.stopping.addEventListener('abort', onStop);
+    if (main.stopping.aborted) onStop();
+    const timer = setTimeout(() => cutBy('timeout'), Math.min(turnTimeoutMs, 2 ** 31 - 1));
+    try {
+      let prompt = request.prompt;
+      for (let starts = 0; ; starts++) {
+        const held = await this.#hold({ ...request, prompt }, progress, cut);
+        if (held.type === 'end') return held.end;
+        // The server has died: it is started again, and the session gone on with, once.
+        if (starts > 0) return this.#host.serverFailure(`it ended in mid-turn, twice: ${held.why}`);
+        say("the agent's server ended in mid-turn: it is started again");
+        await this.#host.endLeft();
+        if (held.prompted) prompt = GO_ON + request.prompt;
+      }
+    } finally {
+      clearTimeout(timer);
+      main.stopping.removeEventListener('abort', onStop);
+    }
+  }
+
+  /** One prompt, to its end on one server. */
+  async #hold(
+    request: TurnRequest,
+    progress: Progress,
+    cut: AbortController,
+  ): Promise<{ type: 'end'; end: TurnEnd } | { type: 'lost'; why: string; prompted: boolean }> {
+    const end = (end: TurnEnd): { type: 'end'; end: TurnEnd } => ({ type: 'end', end });
+    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
+    const connected = await this.#host.connect();
+    if (!connected.ok) return end(connected.failure);
+    const { connection } = connected;
+    const before = await this.#newest(connection);
+    if (!before.ok) return { type: 'lost', why: before.why, prompted: false };
+    const listener = new Listener(connection, this.id, progress, cut.signal);
+    try {
+      await listener.listening;
+      const sent = await connection.ask((client, options) =>
+        client.session.promptAsync(promptOf(this.id, request, this.#host.parts.options.models), options),
+      );
+      if (!sent.ok && sent.status !== null) return end(this.#host.serverFailure(sent.why));
+      if (!sent.ok) return { type: 'lost', why: sent.why, prompted: true };
+      const look = await this.#wait(connection, before.data, listener, progress, cut);
+      if (cut.signal.aborted) {
+        await this.#abort(connection);
+        return end(this.#ofCut(cut.signal.reason as Cut));
+      }
+      if (look.type === 'unreachable') return { type: 'lost', why: look.why, prompted: true };
+      if (look.type === 'ended' && look.last === null && listener.error !== null) {
+        return end(failed('server', `the agent's server: ${listener.error}`));
+      }
+      const last = look.type === 'ended' ? look.last : null;
+      for (const part of last?.parts ?? []) progress.part(part);
+      return end(turnEnd(last, request.schema !== null));
+    } finally {
+      listener.close();
+    }
+  }
+
+  /** Until the turn has ended, the server does not answer, or the turn is cut. */
+  async #wait(
+    connection: Connection,
+    before: string | null,
+    listener: Listener,
+    progress: Progress,
+    cut: AbortController,
+  ): Promise<Look> {
+    let idleSince = performance.now();
+    let unreachable = 0;
+    for (;;) {
+      const look = await this.#look(connection, before, progress);
+      if (progress.steps > connection.access.mostSteps + SPARE_STEPS) cut.abort('steps' satisfies Cut);
+      if (cut.signal.aborted) return look;
+      if (look.type === 'ended') {
+        const idleMs = performance.now() - idleSince;
+        if (listener.error !== null || isComplete(look.last)) return look;
+        if (idleMs > (look.last === null ? IDLE_MS : IDLE_OPEN_MS)) return look;
+      }
+      // One unanswered request may be the host's; a server that has ended is known by its process.
+      if (look.type === 'unreachable' && ++unreachable >= 2) return look;
+      if (look.type === 'runs') {
+        unreachable = 0;
+        idleSince = performance.now();
+      }
+      const pause = look.type === 'ended' ? IDLE_ASK_MS : ASK_MS;
+      await listener.stirred(pause);
+    }
+  }
+
+  async #look(connection: Connection, before: string | null, progress: Progress): Promise<Look> {
+    const status = await connection.ask((client, options) => client.session.status({}, options));
+    if (!status.ok) return { type: 'unreachable', why: status.why };
+    const state = status.data[this.id];
+    if (state && state.type !== 'idle') return { type: 'runs' };
+    const newest = await this.#newestMessage(connection);
+    if (!newest.ok) return { type: 'unreachable', why: newest.why };
+    const last = newest.data;
+    const isNew = last !== null && last.info.id !== before && last.info.role === 'assistant';
+    return { type: 'ended', last: isNew ? last : null };
+  }
+
+  async #newest(connection: Connection): Promise<Got<string | null>> {
+    const newest = await this.#newestMessage(connection);
+    return newest.ok ? { ok: true, data: newest.data?.info.id ?? null } : newest;
+  }
+
+  async #newestMessage(connection: Connection): Promise<Got<MessageWithParts | null>> {
+    const messages = await connection.ask((client, options) =>
+      client.session.messages({ sessionID: this.id, limit: 1 }, options),
+    );
+    return messages.ok ? { ok: true, data: messages.data.at(-1) ?? null } : messages;
+  }
+
+  /** Asks for it, waits until the session is idle, and ends at once what it is busy with. */
+  async #abort(connection: Connection): Promise<void> {
+    const deadline = performance.now() + ABORT_MS;
+    const asked = connection.ask(
+      (client, options) => client.session.abort({ sessionID: this.id }, options),
+      ABORT_MS,
+    );
+    await Promise.all([asked, this.#host.endLeft()]);
+    while (performance.now() < deadline) {
+      const status = await connection.ask((client, options) => client.session.status({}, options), ABORT_MS);
+      const state = status.ok ? status.data[this.id] : undefined;
+      if (!state || state.type === 'idle') return;
+      await delay(50);
+    }
+  }
+
+  #ofCut(cut: Cut): TurnEnd {
+    const { main, options } = this.#host.parts;
+    switch (cut) {
+      case 'stopped':
+        return failed('stopped', main.stopped?.why ?? 'the run was stopped');
+      case 'timeout':
+        return failed('timeout', `the turn is over its ${Math.round(options.turnTimeoutMs / 1000)} s`);
+      case 'steps':
+        return failed('no-answer', 'the agent came to no end, though it was told to');
+      default:
+        return cut satisfies never;
+    }
+  }
+}
+
+function promptOf(
+  sessionID: string,
+  { role, prompt, schema }: TurnRequest,
+  models: AgentOptions['models'],
+): {
+  sessionID: string;
+  agent: string;
+  model: { providerID: string; modelID: string };
+  variant?: string;
+  format?: { type: 'json_schema'; schema: Record<string, unknown> };
+  parts: { type: 'text'; text: string }[];
+} {
+  const { model, variant } = modelOf(role, models);
+  return {
+    sessionID,
+    agent: `vole-${role}`,
+    model: { providerID: AGENT_PROVIDER, modelID: model },
+    ...(variant === null ? {} : { variant }),
+    ...(schema === null ? {} : { format: { type: 'json_schema', schema: { ...schema } } }),
+    parts: [{ type: 'text', text: prompt }],
+  };
+}
+
+function modelOf(role: AgentRole, models: AgentOptions['models']): ModelChoice {
+  switch (role) {
+    case 'explore':
+      return models.explore ?? models.plan;
+    case 'plan':
+    case 'review':
+      return models.plan;
+    case 'build':
+      return models.build;
+    default:
+      return role satisfies never;
+  }
+}

@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { processesWithEnv, signalProcess } from '../../../src/shared/platform/processes.ts';
+import { AGENT_TEST_MS, AgentRig, type AgentRun, oneTurn, opened } from '../../support/agent-rig.ts';
+import type { ModelAnswer } from '../../support/model-server.ts';
+import { until } from '../../support/until.ts';
+
+let rig: AgentRig;
+beforeAll(async () => {
+  rig = await AgentRig.start({ mostSteps: 8 });
+});
+afterAll(() => rig.close());
+beforeEach(() => rig.model.forget());
+
+const bash = (command: string): ModelAnswer => ({
+  call: [{ tool: 'bash', input: { command, description: 'a test' } }],
+});
+
+/** Begins a turn, waits for what says that it is where the test wants it, stops the run. */
+async function stopped(run: AgentRun, when: () => Promise<unknown>): Promise<number> {
+  const turn = oneTurn(run);
+  await when();
+  const start = performance.now();
+  run.port.cancel('cancelled', 'by the test');
+  expect(await turn).toEqual({ type: 'failed', reason: 'stopped', why: 'by the test' });
+  const ms = performance.now() - start;
+  expect(processesWithEnv('VOLE_JOB_MARKER', run.marker)).toEqual([]);
+  expect(ms).toBeLessThan(6_000);
+  return ms;
+}
+
+describe('a run that is stopped', { timeout: AGENT_TEST_MS }, () => {
+  it('ends during a call of the model, whose request is given up', async () => {
+    const run = await rig.run();
+    rig.model.answer({ hang: 'after-headers' });
+    const ms = await stopped(run, () => rig.model.called(1));
+    await rig.model.givenUp(1);
+    console.log(`stopped in a model call: ${Math.round(ms)} ms`);
+  });
+
+  it('ends during a call of a tool that ignores TERM and has children', async () => {
+    const run = await rig.run();
+    rig.model.answer(bash("trap '' TERM; (trap '' TERM; sleep 300) & echo up >up; sleep 300"));
+    const ms = await stopped(run, () =>
+      until('the command to run', () => existsSync(path.join(run.workspace, 'up'))),
+    );
+    console.log(`stopped in a tool call: ${Math.round(ms)} ms`);
+  });
+
+  it('ends while the server waits to ask a service again that fails', async () => {
+    const run = await rig.run();
+    rig.model.answer({ status: 503 });
+    const ms = await stopped(run, () =>
+      until('a try to have failed', () => run.log.some((line) => line.includes('try'))),
+    );
+    console.log(`stopped in a retry: ${Math.round(ms)} ms`);
+  });
+});
+
+describe('what a command leaves running', { timeout: AGENT_TEST_MS }, () => {
+  it('is ended with its turn, however it has got away, and nothing of another run is', async () => {
+    const [run, other] = [await rig.run(), await rig.run()];
+    rig.model.script = ({ messages }) => {
+      const text = JSON.stringify(messages);
+      if (!text.includes('other')) {
+        return messages.at(-1)?.role === 'tool'
+          ? { say: 'left' }
+          : bash(
+              'nohup sleep 301 >/dev/null 2>&1 & (setsid sleep 302 >/dev/null 2>&1 &); ' +
+                '(setsid env -i -C / sleep 303 >/dev/null 2>&1 &); (setsid env -i sleep 304 >/dev/null 2>&1 &); ' +
+                'sleep 0.5; touch left; echo done',
+            );
+      }
+      return messages.at(-1)?.role === 'tool'
+        ? { say: 'kept' }
+        : bash('echo up >up; read -r _ <fifo; echo went on');
+    };
+    execFileSync('mkfifo', [path.join(other.workspace, 'fifo')]);
+    const otherTurn = oneTurn(other, { prompt: 'the other' });
+    await until('the other to run', () => existsSync(path.join(other.workspace, 'up')));
+    expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'left' });
+    expect(existsSync(path.join(run.workspace, 'left'))).toBe(true);
+    const away = run.cgroup === null ? ['303'] : []; // only a cgroup finds that one
+    expect(['301', '302', '303', '304'].filter(sleeping)).toEqual(away);
+    expect((await run.engine.endLeftovers()).join('\n')).toMatch(
+      /^ended process \d+ \(sleep\), which the agent had left$/m,
+    );
+    expect(processesWithEnv('VOLE_JOB_MARKER', other.marker).length).toBeGreaterThan(0);
+    execFileSync('sh', ['-c', 'echo >fifo'], { cwd: other.workspace });
+    expect(await otherTurn).toMatchObject({ type: 'said', text: 'kept' });
+    expect(await other.engine.endLeftovers()).toEqual([]);
+  });
+});
+
+function sleeping(seconds: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1') === `sleep\0${seconds}\0`;
+    } catch {
+      return false;
+    }
+  });
+}
+
+describe('a turn', { timeout: AGENT_TEST_MS }, () => {
+  it('is over its time when the model hangs', async () => {
+    const run = await rig.run({ turnTimeoutMs: 3_000 });
+    rig.model.answer({ hang: 'at-once' });
+    expect(await oneTurn(run)).toMatchObject({ reason: 'timeout', why: 'the turn is over its 3 s' });
+  });
+
+  it('goes on in the same conversation when the server is killed, once', async () => {
+    const run = await rig.run();
+    const access = await rig.server.access();
+    if (!access.ok) throw new Error(access.why);
+    rig.model.answer({ hang: 'after-headers' });
+    const session = await opened(run);
+    const turn = session.turn({ role: 'build', prompt: 'a long task', schema: null });
+    await rig.model.called(1);
+    rig.model.answer({ say: 'done after all' });
+    signalProcess(access.access.pid, 'SIGKILL');
+    expect(await turn).toEqual({ type: 'said', text: 'done after all', structured: null });
+    const again = JSON.stringify(rig.model.asked.at(-1)?.messages);
+    expect(again.split('a long task')).toHaveLength(3);
+    expect(run.log).toContain("the agent's server ended in mid-turn: it is started again");
+  });
+});
