@@ -35,7 +35,12 @@ export class CommentHandler implements TaskHandler<'comment'> {
     if (run === null || command === null) return done();
     const hide = await hiderOf(this.#parts, task.repository);
     const agent = await store.agents.resultOf(run.id);
-    const body = commentOfRun(run, command, publicUrl, hide, agent?.report ?? null);
+    const kept = await store.agents.changeOf(run.id, run.attempt);
+    const body = commentOfRun(run, command, publicUrl, hide, {
+      report: agent?.report ?? '',
+      // where the run came to no report of it
+      pushed: agent?.change || kept?.published?.state !== 'pushed' ? null : kept.published,
+    });
     return reconcile(this.#parts, task, { issue: command.issue, marker: markerOf('run', run.id), body });
   }
 }

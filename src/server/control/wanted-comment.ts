@@ -1,3 +1,4 @@
+import { isFinal } from '../../shared/outcome.ts';
 import { safeMarkdown } from '../forges/safe-text.ts';
 import type { CommandFacts } from '../store/control.ts';
 import type { Run } from '../store/store.ts';
@@ -9,13 +10,20 @@ export function markerOf(what: 'run' | 'comment', id: number | string): string {
 
 const MOST_DETAIL = 500;
 
-/** The comment that a command wants in its run's state. `report` is an agent's, and whoever told it what to say. */
+export interface AgentPart {
+  /** Markdown of an agent's, and of whoever told it what to say; may be empty. */
+  readonly report: string;
+  /** What was pushed and is not told of in the report. */
+  readonly pushed: { readonly branch: string; readonly pull: { readonly number: number } | null } | null;
+}
+
+/** The comment that a command wants in its run's state. */
 export function commentOfRun(
   run: Pick<Run, 'id' | 'state' | 'detail' | 'cancelWhy'>,
   command: CommandFacts,
   publicUrl: string,
   hide: (text: string) => string,
-  report: string | null = null,
+  { report, pushed }: AgentPart = { report: '', pushed: null },
 ): string {
   const state = run.state === 'running' && run.cancelWhy !== null ? 'being cancelled' : run.state;
   const lines = [
@@ -23,9 +31,15 @@ export function commentOfRun(
     `${code(command.name)} for ${code(command.author)}: **${state}** ([run ${run.id}](${publicUrl}/runs/${run.id}))`,
   ];
   if (run.detail !== '') lines.push('', code(hide(run.detail)));
+  if (pushed && isFinal(run.state))
+    lines.push('', `Its change was pushed to ${code(pushed.branch)}${pullOf(pushed)}.`);
   // last, so that nothing that it leaves open swallows ours
-  if (report !== null && report !== '') lines.push('', safeMarkdown(hide(report)));
+  if (report !== '') lines.push('', safeMarkdown(hide(report)));
   return lines.join('\n');
+}
+
+function pullOf({ pull }: NonNullable<AgentPart['pushed']>): string {
+  return pull === null ? '' : `, pull request #${pull.number}`;
 }
 
 export function commentOfReply(subject: string, text: string, hide: (text: string) => string): string {

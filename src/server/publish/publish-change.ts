@@ -13,7 +13,7 @@ import type { Mirrors } from '../pipelines/mirrors.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { pushEnv, withoutToken } from './credentials.ts';
-import { isRefusal, onePullOf } from './pull-request.ts';
+import { onePullOf, patienceMs } from './pull-request.ts';
 import { pushChange } from './push-change.ts';
 
 export interface PublishParts {
@@ -29,7 +29,10 @@ export interface RunRef {
   readonly attempt: number;
 }
 
-export type Attempted = Settled | { readonly state: 'again'; readonly why: string };
+export type Attempted =
+  | Settled
+  /** `mostMs`: no longer than that; null: as long as anything is tried. */
+  | { readonly state: 'again'; readonly why: string; readonly mostMs: number | null };
 
 const specSchema = z.object({ source: z.object({ sha: z.string() }), agent: agentSpecSchema });
 
@@ -47,7 +50,7 @@ export async function publishChange(
   if (typeof facts === 'string') return failed(facts);
   const { repository, found, branch, agent, bundle } = facts;
   const token = await readToken(found.forge.tokenFile);
-  if (!token.ok) return { state: 'again', why: token.why };
+  if (!token.ok) return { state: 'again', why: token.why, mostMs: null };
   const hideSecrets = await hiderOf(parts, repository.name);
   const hide = (text: string): string => hideSecrets(withoutToken(text, token.value));
   const kept = await parts.store.agents.changeOf(of.run, of.attempt);
@@ -70,7 +73,7 @@ export async function publishChange(
     signal,
   );
   const { base, end } = pushed;
-  if (end.type === 'again') return { state: 'again', why: hide(end.why) };
+  if (end.type === 'again') return { state: 'again', why: hide(end.why), mostMs: null };
   if (end.type === 'failed') return failed(hide(end.why));
   const { client } = found;
   const wanted = {
@@ -83,7 +86,8 @@ export async function publishChange(
   const pull = agent.target.pull ? await client.openPullOf(branch) : await onePullOf(client, wanted);
   if (!pull.ok) {
     const why = hide(`${branch} was pushed, but not its pull request made: ${pull.why}`);
-    return isRefusal(pull.status) ? failed(why) : { state: 'again', why };
+    const mostMs = patienceMs(pull);
+    return mostMs === 0 ? failed(why) : { state: 'again', why, mostMs };
   }
   return { state: 'pushed', commit: end.sha, branch, pull: pull.value, rebased: end.rebased };
 }

@@ -92,13 +92,15 @@ export class Publisher implements Publishing {
   /** Null where the server closes. */
   async #publish(job: Job): Promise<Settled | null> {
     const { signal } = job.stop;
-    const began = performance.now();
+    let failingSince: number | null = null;
     await this.#look(job);
     for (let tries = 1; !signal.aborted; tries++) {
       const end = await this.#attempt(job);
       if (end === null || signal.aborted) break;
       if (end.state !== 'again') return end;
-      if (performance.now() - began > GIVE_UP_MS) return { state: 'failed', why: end.why };
+      failingSince ??= performance.now();
+      const mostMs = Math.min(GIVE_UP_MS, end.mostMs ?? GIVE_UP_MS);
+      if (performance.now() - failingSince > mostMs) return failed(end.why);
       const inMs = Math.min(MOST_DELAY_MS, 1_000 * 2 ** (tries - 1));
       await delay(inMs, undefined, { signal }).catch(() => {});
     }
@@ -110,7 +112,7 @@ export class Publisher implements Publishing {
       return await publishChange(this.#parts, job.of, job.request, job.stop.signal);
     } catch (error) {
       if (error instanceof VoleError && error.code === 'interrupted') return null;
-      if (error instanceof VoleError) return { state: 'again', why: oneLine(error) };
+      if (error instanceof VoleError) return { state: 'again', why: oneLine(error), mostMs: null };
       throw error;
     }
   }
@@ -131,8 +133,12 @@ export class Publisher implements Publishing {
     const runs = now?.state === 'running' && now.attempt === attempt;
     if (runs && now.cancelWhy === null) return;
     if (job.published === null && !this.#closing.signal.aborted)
-      job.published = { state: 'failed', why: 'the run was stopped while its change was being pushed' };
+      job.published = failed('the run was stopped while its change was being pushed');
     job.stop.abort();
     if (!runs && this.#jobs.get(run) === job) this.#jobs.delete(run);
   }
+}
+
+function failed(why: string): Settled {
+  return { state: 'failed', why: oneLine(why).slice(0, 500) };
 }

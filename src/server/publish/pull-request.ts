@@ -1,5 +1,5 @@
 import type { ForgeClient, NewPullRequest, PullRequestRef } from '../forges/client.ts';
-import type { Reply } from '../forges/reply.ts';
+import type { ForgeFailure, Reply } from '../forges/reply.ts';
 
 /** What forges say where there is one already. */
 const THERE = [409, 422];
@@ -21,7 +21,18 @@ export async function onePullOf(
   return since.ok && since.value !== null ? { ok: true, value: since.value } : made;
 }
 
-/** Trying again would not help: the forge has answered, and it was no. */
-export function isRefusal(status: number | null): boolean {
-  return status !== null && status >= 300 && status < 500 && status !== 408 && status !== 429;
+/** A branch that was pushed a moment ago is not known everywhere in a forge that is several machines. */
+const SOON_MS = 30_000;
+
+/**
+ * How long such a failure may still be tried again, in milliseconds: 0 where the forge has refused, null
+ * where it may be well again whenever it likes.
+ */
+export function patienceMs({
+  status,
+  retryAfterMs,
+}: Pick<ForgeFailure, 'status' | 'retryAfterMs'>): number | null {
+  if (status === null || status >= 500 || status === 408 || status === 429 || retryAfterMs !== null)
+    return null;
+  return status === 404 || THERE.includes(status) ? SOON_MS : 0;
 }

@@ -33,12 +33,13 @@ export interface ChangeToPush {
 
 /** Inside a turn of the mirror. Pushes, never by force; rebases once where the branch has moved. */
 export async function pushChange(mirror: Mirror, change: ChangeToPush): Promise<ChangePushed> {
-  const { request, branch, kept } = change;
+  const { request, kept } = change;
   const unreachable = await fetchFault(mirror);
   if (unreachable !== null) return { type: 'again', why: unreachable };
-  if (kept !== null && (await mirror.isOnBranch(kept.sha))) return { type: 'pushed', ...facts(kept) };
   const quarantine = await Quarantine.open(mirror);
   try {
+    if (kept !== null && (await mirror.isOnBranch(kept.sha)))
+      return { type: 'pushed', sha: kept.sha, rebased: kept.rebased };
     const fault = await quarantine.take(change.bundle, request);
     if (fault !== null) return failed(fault);
     return await push(mirror, quarantine, change);
@@ -48,44 +49,45 @@ export async function pushChange(mirror: Mirror, change: ChangeToPush): Promise<
   } finally {
     await quarantine.remove();
   }
+}
 
-  async function push(mirror: Mirror, quarantine: Quarantine, change: ChangeToPush): Promise<ChangePushed> {
-    let sha = request.commit;
-    let rebased = false;
-    for (;;) {
-      const tip = await mirror.head(`refs/heads/${branch}`);
-      if (tip === null && !change.mayMake) return failed(`the branch ${branch} is not there any more`);
-      if (tip !== null && tip !== request.parent) {
-        const again = await rebase((args, options) => quarantine.git(args, options), request.commit, {
-          parent: request.parent,
-          onto: tip,
-        });
-        if (!again.ok) return failed(`${branch} has moved and the change cannot be rebased: ${again.why}`);
-        ({ sha } = again);
-        rebased = true;
+async function push(mirror: Mirror, quarantine: Quarantine, change: ChangeToPush): Promise<ChangePushed> {
+  const { request, branch } = change;
+  let sha = request.commit;
+  let rebased = false;
+  for (;;) {
+    const tip = await mirror.head(`refs/heads/${branch}`);
+    if (tip === null && !change.mayMake) return failed(`the branch ${branch} is not there any more`);
+    if (tip !== null && tip !== request.parent) {
+      const again = await rebase((args, options) => quarantine.git(args, options), request.commit, {
+        parent: request.parent,
+        onto: tip,
+      });
+      if (!again.ok) return failed(`${branch} has moved and the change cannot be rebased: ${again.why}`);
+      ({ sha } = again);
+      rebased = true;
+    }
+    await change.keep({ sha, rebased });
+    const ref = `${sha}:refs/heads/${branch}`;
+    const options = { env: change.env, timeoutMs: PUSH_MS };
+    const end = pushEnd(await quarantine.git([...PUSH, mirror.url, ref], options));
+    switch (end.type) {
+      case 'pushed':
+        return { type: 'pushed', sha, rebased };
+      case 'refused':
+        return failed(`the push to ${branch} was rejected: ${end.why}`);
+      case 'unsure':
+        return { type: 'again', why: `the push to ${branch} failed: ${end.why}` };
+      case 'moved': {
+        if (rebased) return failed(`the push to ${branch} was rejected again: ${end.why}`);
+        const fault = await fetchFault(mirror);
+        if (fault !== null) return { type: 'again', why: fault };
+        const now = await mirror.head(`refs/heads/${branch}`);
+        if (now === tip) return failed(`the push to ${branch} was rejected: ${end.why}`);
+        break;
       }
-      await change.keep({ sha, rebased });
-      const ref = `${sha}:refs/heads/${branch}`;
-      const options = { env: change.env, timeoutMs: PUSH_MS };
-      const end = pushEnd(await quarantine.git([...PUSH, mirror.url, ref], options));
-      switch (end.type) {
-        case 'pushed':
-          return { type: 'pushed', sha, rebased };
-        case 'refused':
-          return failed(`the push to ${branch} was rejected: ${end.why}`);
-        case 'unsure':
-          return { type: 'again', why: `the push to ${branch} failed: ${end.why}` };
-        case 'moved': {
-          if (rebased) return failed(`the push to ${branch} was rejected again: ${end.why}`);
-          const fault = await fetchFault(mirror);
-          if (fault !== null) return { type: 'again', why: fault };
-          const now = await mirror.head(`refs/heads/${branch}`);
-          if (now === tip) return failed(`the push to ${branch} was rejected: ${end.why}`);
-          break;
-        }
-        default:
-          return end satisfies never;
-      }
+      default:
+        return end satisfies never;
     }
   }
 }
@@ -102,10 +104,6 @@ const PUSH = [
   '--recurse-submodules=no',
   '--',
 ] as const;
-
-function facts({ sha, rebased }: KeptChange): { sha: string; rebased: boolean } {
-  return { sha, rebased };
-}
 
 function failed(why: string): ChangePushed {
   return { type: 'failed', why };

@@ -2,18 +2,19 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/server/secrets/secrets.ts';
 import { AGENT_LABEL } from '../../../src/shared/agent/spec.ts';
-import { AgentRig } from '../../support/agent-commands-rig.ts';
+import { runListSchema } from '../../../src/shared/api.ts';
+import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 import { EventRig } from '../../support/event-rig.ts';
 import { BOT } from '../../support/forge/forge.ts';
 import { commentPayload } from '../../support/payloads.ts';
-import { aClaim } from '../../support/store-rig.ts';
+import { aClaim, outcome } from '../../support/store-rig.ts';
 import { until } from '../../support/until.ts';
 
 const OWN = 'commands: {fix: {steps: [{run: "echo own"}]}}\njobs: {a: {steps: [{run: "true"}]}}\n';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
 });
 afterEach(() => rig.close());
 
@@ -162,7 +163,11 @@ describe('commands of one issue', () => {
     const plan = await rig.command(session, '/agent plan', { issue: 3 });
     const later = await rig.comment('/agent implement', { issue: 3 });
     await until('it to be authorised', async () => (await rig.store.runs.get(later.id))?.authorised);
+    // what is prepared for another issue meanwhile changes nothing
+    const other = await rig.comment('/agent plan', { issue: 4 });
+    await rig.isIn(other.id, 'queued');
     expect((await rig.store.runs.get(later.id))?.state).toBe('received');
+    await rig.store.runs.cancel(other.id, 'enough');
     expect((await rig.store.runs.why(later.id))?.reasons.map(({ code }) => code)).toContain('serial');
     const sha = rig.git.push({ 'new.txt': 'pushed while the plan was made\n' });
     const sessionRef = { engine: 'opencode', id: 's-1', home: 'h' };
@@ -230,14 +235,54 @@ describe('a forge that does not say what the issue is', () => {
   });
 });
 
-it('a runner that is lost in mid-turn ends the run, and its comment says so', async () => {
+it("an agent's report is on the run's page and in the API, without the repository's secrets", async () => {
+  const secrets = new Secrets(path.join(rig.events.dir, 'data'), rig.store);
+  await secrets.set('team/app', 'DEPLOY_KEY', Buffer.from('very-secret-value'));
+  const session = await rig.connect();
+  const leased = await rig.command(session, '/agent implement', { issue: 3 });
+  const { url } = rig.events.server.http;
+  const runOf = async () => (await fetch(`${url}/api/runs/${leased.run}`)).json();
+  expect(await runOf()).toMatchObject({ agent: null });
+  const change = {
+    commit: 'c'.repeat(40),
+    branch: 'agent/issue-3',
+    pull: { number: 5, url: 'https://forge.example/pulls/5' },
+    rebased: false,
+  };
+  const report = 'Done with very-secret-value <script>alert(1)</script> @bob';
+  await rig.record(session, leased, { report, rounds: 2, change });
+  const shown = 'Done with *** <script>alert(1)</script> @bob';
+  const agent = { report: shown, rounds: 2, planAccepted: null, change };
+  expect(await runOf()).toMatchObject({ agent });
+  const list = runListSchema.parse(await (await fetch(`${url}/api/runs`)).json());
+  expect(list.runs[0]?.agent).toEqual(agent);
+  const page = await (await fetch(`${url}/runs/${leased.run}`)).text();
+  expect(page).toContain('Done with *** &lt;script&gt;alert(1)&lt;/script&gt; @bob');
+  expect(page).toContain('href="https://forge.example/pulls/5"');
+  expect(page).not.toContain('very-secret');
+});
+
+it('a runner of the version before is given jobs as ever', async () => {
+  rig.git.push({ '.vole.yml': OWN });
+  await rig.comment('/agent fix', { issue: 3 });
+  const old = await rig.connect({ protocol: 2 });
+  const leased = await rig.lease(old);
+  expect(leased.spec).toMatchObject({ job: 'fix', agent: null });
+  const { run, attempt } = leased;
+  expect(await old.record(run, attempt, outcome('passed'), 0)).toEqual({ type: 'ok' });
+  await rig.isIn(run, 'passed');
+});
+
+it('a runner that is lost in mid-turn ends the run, and its comment says so, and what was pushed before', async () => {
   const session = await rig.connect();
   const leased = await rig.command(session, '/agent implement', { issue: 3 });
   const lost = { result: 'lost', reason: 'lost', detail: 'the runner ended without a report' } as const;
   const { run, attempt } = leased;
+  await rig.publish(session, leased, { 'a.txt': 'two\n' });
   await session.record(run, attempt, { ...lost, steps: [], durationMs: 0 }, 0);
   await rig.isIn(run, 'lost');
-  await rig.commentSays(run, /\*\*lost\*\*[^]*the runner ended without a report/);
+  const said = await rig.commentSays(run, /\*\*lost\*\*[^]*the runner ended without a report/);
+  expect(said).toMatch(/\n\nIts change was pushed to `agent\/issue-3`, pull request #5\.$/);
 });
 
 it('without agents such a command fails as ever', async () => {

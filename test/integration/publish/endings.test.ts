@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentRig } from '../../support/agent-commands-rig.ts';
+import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 import { BOT_TOKEN } from '../../support/forge/forge.ts';
 import { until } from '../../support/until.ts';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
 });
 afterEach(() => rig.close());
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentRig } from '../../support/agent-commands-rig.ts';
+import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
 });
 afterEach(() => rig.close());
 
@@ -44,6 +44,7 @@ describe('a change that an agent hands in', () => {
     expect(published).toMatchObject({ state: 'pushed', pull: { number: 5 }, rebased: false });
     expect(rig.git.git('rev-parse', 'agent/issue-3^')).toBe(before);
     expect([...rig.project.issues.keys()]).toEqual([1, 2, 3, 4, 5]);
+    expect(rig.events.forge.seen('POST', /\/pulls$/)).toHaveLength(1);
   });
 
   it('is rebased once where the branch has moved', async () => {

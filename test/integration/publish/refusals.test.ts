@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { newKeyPair } from '../../../src/runner/session/keys.ts';
 import type { SessionConnection } from '../../../src/runner/session/session.ts';
-import { AgentRig, type LeasedAgent } from '../../support/agent-commands-rig.ts';
+import { AgentCommandRig, type LeasedAgent } from '../../support/agent-command-rig.ts';
 import { newPipeline, newRun } from '../../support/store-rig.ts';
 
-let rig: AgentRig;
+let rig: AgentCommandRig;
 let session: SessionConnection;
 let leased: LeasedAgent;
 beforeEach(async () => {
-  rig = await AgentRig.start();
+  rig = await AgentCommandRig.start();
   session = await rig.connect();
   leased = await rig.command(session, '/agent implement', { issue: 3 });
 });

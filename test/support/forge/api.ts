@@ -244,7 +244,7 @@ export class GiteaApi {
     const number = Math.max(0, ...project.issues.keys()) + 1;
     const issue = project.issue(number, { sha, ref, repository: project.name });
     issue.title = String(body['title']);
-    issue.body = String(body['body'] ?? '');
+    issue.body = String(body['body']);
     return { status: 201, body: this.#pullView(project, issue) };
   }
 

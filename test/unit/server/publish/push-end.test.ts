@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pushEnv, withoutToken } from '../../../../src/server/publish/credentials.ts';
-import { isRefusal } from '../../../../src/server/publish/pull-request.ts';
+import { patienceMs } from '../../../../src/server/publish/pull-request.ts';
 import { pushEnd } from '../../../../src/server/publish/push-end.ts';
 import { onNewParent } from '../../../../src/server/publish/rebase.ts';
 
@@ -101,14 +101,17 @@ describe('a commit on another parent', () => {
 });
 
 it.each([
-  [null, false],
-  [500, false],
-  [502, false],
-  [429, false],
-  [408, false],
-  [403, true],
-  [404, true],
-  [301, true],
-])('a forge that answers %s has refused: %s', (status, refusal) => {
-  expect(isRefusal(status)).toBe(refusal);
+  [null, null, null],
+  [500, null, null],
+  [429, 1_000, null],
+  [403, 60_000, null],
+  [408, null, null],
+  [404, null, 30_000],
+  [409, null, 30_000],
+  [422, null, 30_000],
+  [403, null, 0],
+  [401, null, 0],
+  [301, null, 0],
+])('a forge that answers %s and asks for %s ms is tried again for %s ms', (status, retryAfterMs, most) => {
+  expect(patienceMs({ status, retryAfterMs })).toBe(most);
 });

@@ -27,7 +27,7 @@ export interface LeasedAgent {
 }
 
 /** A real server with agents, a repository on the stand-in of a forge over git's own HTTP, and runners by SSH. */
-export class AgentRig {
+export class AgentCommandRig {
   readonly events: EventRig;
   readonly project: Project;
   readonly git: PushedRepository;
@@ -41,13 +41,13 @@ export class AgentRig {
     this.git = git;
   }
 
-  static async start(flags: Readonly<Record<string, string>> = {}): Promise<AgentRig> {
+  static async start(flags: Readonly<Record<string, string>> = {}): Promise<AgentCommandRig> {
     const events = await EventRig.start({ agent: 'true', 'max-concurrent-commands': '32', ...flags });
     const project = events.forge.project('team/app');
     events.forge.user(project, 'alice', 'write');
     events.forge.user(project, 'bob', 'read');
     for (let issue = 1; issue < 5; issue += 1) project.issue(issue);
-    const rig = new AgentRig(events, project, events.forge.git(project));
+    const rig = new AgentCommandRig(events, project, events.forge.git(project));
     rig.git.push({ 'a.txt': 'one\n', 'b.txt': 'b\n' });
     await events.server.store.repositories.set('team/app', { cloneUrl: events.forge.cloneUrl(project) });
     await rig.know('build1', rig.#key.publicKey);
