@@ -18,6 +18,7 @@ const documents = [
 /** Flags of other programs that the documents speak of. */
 const FOREIGN = [
   '--env-file',
+  '--fresh',
   '--help',
   '--ignore-scripts',
   '--init',
@@ -60,6 +61,19 @@ describe('every document', () => {
     const used = [...read(file).matchAll(/`(?:vole [^`]*?)?(--[a-z][a-z-]+)/g)].map(([, flag = '']) => flag);
     expect(used.filter((flag) => !known.has(flag))).toEqual([]);
   });
+});
+
+it('docs/agent.md says of every variable of AgentCI what became of it, and names no other', () => {
+  const read = allSettings().flatMap(([, { otherEnv }]) => (otherEnv === undefined ? [] : [otherEnv]));
+  const text = readFileSync(path.join(root, 'docs/agent.md'), 'utf8');
+  const table = [...text.matchAll(/^\| ([^|]*AGENTCI_[^|]*) \| ([^|]+) \|/gm)];
+  const told = table.flatMap(([, cell = '']) => [...cell.matchAll(/AGENTCI_\w+/g)].map(([name]) => name));
+  expect(told.sort()).toEqual(read.sort());
+  const flags = table.flatMap(([, , cell = '']) =>
+    [...cell.matchAll(/`(--[a-z0-9-]+)`/g)].map(([, flag]) => flag),
+  );
+  const known = allSettings().map(([name]) => `--${name}`);
+  expect(flags.filter((flag) => !known.includes(flag ?? ''))).toEqual([]);
 });
 
 it('the table of rooms in docs/architecture.md is the one that is checked', () => {
