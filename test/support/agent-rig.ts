@@ -44,7 +44,7 @@ export class AgentRig {
   }
 
   static async start(
-    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps'>> & {
+    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps' | 'documentationUrl'>> & {
       service?: Partial<AgentService>;
     } = {},
   ): Promise<AgentRig> {
