@@ -23,9 +23,12 @@ export const accountNameSchema = z
 export const secretNameSchema = z
   .string()
   .max(200, 'a secret has a name of at most 200 characters')
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a secret is named as a variable is: letters, digits and `_`');
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a secret is named as a variable is: letters, digits and `_`')
+  .refine((name) => !/^VOLE_/i.test(name), 'names that begin with `VOLE_` are of what vole tells each job');
 
 export const SECRET_VALUE_BYTES = 64 * 1024;
+/** Masking less would take ordinary words out of every log. */
+const SECRET_LEAST_BYTES = 4;
 
 /** What is wrong with a secret's value, or null. A variable of a process can hold no NUL byte. */
 export function secretValueFault(value: Uint8Array): string | null {
@@ -34,10 +37,12 @@ export function secretValueFault(value: Uint8Array): string | null {
   if (value.includes(0)) return 'the value has a NUL byte, which no variable can hold';
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(value);
-    return null;
   } catch {
     return 'the value is no UTF-8 text';
   }
+  return value.byteLength < SECRET_LEAST_BYTES
+    ? `the value is under ${SECRET_LEAST_BYTES} bytes, too short to be masked in a log`
+    : null;
 }
 
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];

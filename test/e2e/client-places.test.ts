@@ -47,7 +47,7 @@ describe('which server, and as whom', () => {
       return stdout;
     };
     await ok(['repo', 'add', 'team/gone', root, '--max-jobs', '1']);
-    await ok(['secret', 'set', 'team/gone', 'TOKEN'], 'x');
+    await ok(['secret', 'set', 'team/gone', 'TOKEN'], 'long-enough');
     expect(await ok(['repo', 'rm', 'team/gone'])).toBe('removed team/gone, with 1 secret\n');
   });
 

@@ -254,7 +254,7 @@ describe('vole secret', () => {
     await fails(['secret', 'set', 'team/secret', 'X'], 2, /the value is empty/, '\n');
     await fails(['secret', 'set', 'team/secret', 'X'], 2, /NUL/, 'a\0b');
     await fails(['secret', 'set', 'team/secret', 'X'], 2, /over 64 KiB/, 'x'.repeat(65_537));
-    await fails(['secret', 'set', 'no/such', 'X'], 66, /no repository no\/such/, 'x');
+    await fails(['secret', 'set', 'no/such', 'X'], 66, /no repository no\/such/, 'long-enough');
     await ok(['secret', 'set', 'team/secret', 'X'], 'x'.repeat(65_536));
   });
 });

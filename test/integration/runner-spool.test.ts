@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SpoolReader } from '../../src/runner/runs/spool-reader.ts';
 import { RunnerRig } from '../support/runner-rig.ts';
 
 let rig: RunnerRig;
@@ -31,4 +32,12 @@ test('a step that shortens the spool has its log cut, and the runner goes on', a
   const id = await rig.queue(`seq 1000; sleep 0.5; : > "${tree}/log"; echo said after it`);
   expect(await rig.runEnded(id)).toMatchObject({ state: 'passed', attempt: 1 });
   expect(await rig.runEnded(await rig.queue('true'))).toMatchObject({ state: 'passed', attempt: 1 });
+});
+
+test('a spool is never made over what is there, nor through a link', () => {
+  const [file, link] = [path.join(rig.dir, 'log'), path.join(rig.dir, 'link')];
+  writeFileSync(file, 'of another attempt');
+  symlinkSync(path.join(rig.dir, 'elsewhere'), link);
+  for (const place of [file, link]) expect(() => SpoolReader.make(place)).toThrow(/EEXIST|ELOOP/);
+  expect(readFileSync(file, 'utf8')).toBe('of another attempt');
 });

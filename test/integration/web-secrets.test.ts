@@ -43,8 +43,11 @@ afterEach(() => cleanup.run());
 describe('secrets at rest', () => {
   it('come back for their repository alone, in another process too', async () => {
     await open().set('team/app', 'TOKEN', value);
-    await open().set('team/app', 'OTHER', Buffer.from('x'));
-    await expect(open().secretsFor('team/app')).resolves.toEqual({ TOKEN: value.toString(), OTHER: 'x' });
+    await open().set('team/app', 'OTHER', Buffer.from('other'));
+    await expect(open().secretsFor('team/app')).resolves.toEqual({
+      TOKEN: value.toString(),
+      OTHER: 'other',
+    });
     await expect(open().secretsFor('team/other')).resolves.toEqual({});
     expect(statSync(secretKeyPath(dir)).mode & 0o777).toBe(0o600);
     expect(statSync(secretKeyPath(dir)).size).toBe(32);

@@ -182,3 +182,28 @@ function linkOf(fd: string): string {
     return '';
   }
 }
+
+test('what got away from a step cannot write into the log of another', async () => {
+  const file = path.join(bare.dir, 'intruder');
+  // The marker cleaned away, out of the group, no cgroup, its output still the step's.
+  const away = `setsid env -i sh -c 'echo $$ > ${file}; while echo intruder; do sleep 0.01; done' &`;
+  const first = await bare.run(
+    { steps: [`${away} until [ -s ${file} ]; do sleep 0.01; done`] },
+    { pipeGraceMs: 50 },
+  );
+  const pid = Number(readFileSync(file, 'utf8'));
+  try {
+    expect(first.outcome.result).toBe('passed');
+    for (let turn = 0; turn < 3; turn += 1) {
+      const next = await bare.run({ steps: ['sleep 0.1; echo mine', 'sleep 0.1; echo mine >&2'] });
+      expect([next.lines('o', 1), next.lines('e', 1)]).toEqual([['mine'], []]);
+      expect([next.lines('o', 2), next.lines('e', 2)]).toEqual([[], ['mine']]);
+    }
+  } finally {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // a write to the pipe that nobody reads any more has ended it
+    }
+  }
+});

@@ -6,6 +6,8 @@ import { oneLine, VoleError } from '../../shared/errors.ts';
 import type { Locate, Location } from './locate.ts';
 
 const CONNECT_MS = 10_000;
+/** For what a server only has to look up. What it is to do may include the first fetch of a large repository. */
+const REPLY_MS = { get: 60_000, other: 30 * 60_000 };
 const REPLY_LIMIT_BYTES = 64 * 1024 * 1024;
 
 export interface RequestBody {
@@ -24,9 +26,11 @@ export function json(value: unknown): RequestBody {
  */
 export class ApiClient {
   readonly #locate: Locate;
+  readonly #replyMs: typeof REPLY_MS;
 
-  constructor(locate: Locate) {
+  constructor(locate: Locate, replyMs = REPLY_MS) {
     this.#locate = locate;
+    this.#replyMs = replyMs;
   }
 
   async location(): Promise<Location> {
@@ -51,7 +55,7 @@ export class ApiClient {
     schema: T,
   ): Promise<z.output<T>> {
     const location = await this.location();
-    const text = await readAll(await request(location, method, path, body), location);
+    const text = await readAll(await this.#request(location, method, path, body), location);
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -65,16 +69,26 @@ export class ApiClient {
 
   /** A reply whose body is read as it comes. Destroy it to leave. */
   async stream(path: string): Promise<http.IncomingMessage> {
-    return request(await this.location(), 'GET', path, null);
+    return this.#request(await this.location(), 'GET', path, null);
   }
+
+  #request(location: Location, method: string, path: string, body: RequestBody | null) {
+    const replyMs = method === 'GET' ? this.#replyMs.get : this.#replyMs.other;
+    return request(location, { method, path, body, replyMs });
+  }
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body: RequestBody | null;
+  readonly replyMs: number;
 }
 
 /** Resolves with a 2xx, its body not yet read. */
 async function request(
   location: Location,
-  method: string,
-  path: string,
-  body: RequestBody | null,
+  { method, path, body, replyMs }: Asked,
 ): Promise<http.IncomingMessage> {
   const headers: http.OutgoingHttpHeaders = { accept: 'application/json' };
   if (location.token !== null) headers['authorization'] = `Bearer ${location.token}`;
@@ -89,13 +103,21 @@ async function request(
       () => outgoing.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`)),
       CONNECT_MS,
     );
+    const replyTimer = setTimeout(
+      () => outgoing.destroy(new Error(`connected, and no reply within ${replyMs / 1000} s`)),
+      replyMs,
+    );
+    const settled = (): void => {
+      clearTimeout(timer);
+      clearTimeout(replyTimer);
+    };
     outgoing.once('socket', (socket) => socket.once('connect', () => clearTimeout(timer)));
     outgoing.once('error', (error) => {
-      clearTimeout(timer);
+      settled();
       reject(unreachable(location, error));
     });
     outgoing.once('response', (incoming) => {
-      clearTimeout(timer);
+      settled();
       resolve(incoming);
     });
     outgoing.end(body?.bytes);

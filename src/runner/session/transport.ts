@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import net from 'node:net';
 import ssh2, { type ClientChannel } from 'ssh2';
 import { oneLine } from '../../shared/errors.ts';
+import { gatherWrites } from '../../shared/protocol/gather-writes.ts';
 import { EXEC_COMMAND } from '../../shared/protocol/messages.ts';
 import { SSH_ALGORITHMS } from '../../shared/protocol/ssh-algorithms.ts';
 import type { Disconnect, Endpoint } from './session.ts';
@@ -35,6 +36,7 @@ export class Transport {
     this.#endpoint = endpoint;
     this.#where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
     this.#socket = net.connect({ host, port, noDelay: true });
+    gatherWrites(this.#socket);
     this.#socket.on('error', (error) => this.#because('unreachable', oneLine(error)));
     this.#socket.on('drain', () => this.#wake());
     this.closed = new Promise((resolve) => {

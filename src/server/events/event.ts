@@ -1,6 +1,4 @@
-/** What a comment can ask for; `abort` ends what the others started. */
-export const COMMANDS = ['plan', 'implement', 'fix'] as const;
-export type CommandName = (typeof COMMANDS)[number];
+import type { AgentCommand } from '../../shared/agent/spec.ts';
 
 export interface PushEvent {
   readonly kind: 'push';
@@ -33,7 +31,7 @@ interface AskingComment {
 
 export interface CommandEvent extends AskingComment {
   readonly kind: 'command';
-  readonly name: CommandName;
+  readonly name: AgentCommand;
   /** What follows the command's name, trimmed; may be empty. */
   readonly message: string;
 }

@@ -1,7 +1,7 @@
-import { COMMANDS, type CommandName } from '../events/event.ts';
+import { AGENT_COMMANDS, type AgentCommand } from '../../shared/agent/spec.ts';
 
 export type Asked =
-  | { readonly type: 'command'; readonly name: CommandName; readonly message: string }
+  | { readonly type: 'command'; readonly name: AgentCommand; readonly message: string }
   | { readonly type: 'abort' };
 
 /** A step's environment holds it: a single variable may have 128 KiB on Linux. */
@@ -19,7 +19,7 @@ export function askedBy(body: string, word: string): Asked | null {
   if (line?.[1] !== word) return null;
   const name = (line[2] ?? '').toLowerCase();
   if (name === 'abort') return { type: 'abort' };
-  const command = COMMANDS.find((known) => known === name);
+  const command = AGENT_COMMANDS.find((known) => known === name);
   if (command === undefined) return null;
   return { type: 'command', name: command, message: messageOf(text.slice(line[0].length)) };
 }

@@ -177,12 +177,22 @@ export class Connection {
     this.#parts.leave();
   }
 
-  /** Lets what was written go out, for a bounded time. What still comes in is thrown away. */
+  /**
+   * Lets what was written go out, for a bounded time. What still comes in is thrown away. The peer closes the
+   * channel first: OpenSSH forgets what it has not printed yet where a disconnect comes with it.
+   */
   #end(): void {
     if (this.#linger) return;
     this.#linger = setTimeout(() => this.destroy(), this.#parts.limits.lingerMs);
     this.#session?.withdraw();
-    this.#channel?.resume();
+    const channel = this.#channel;
+    if (!channel) return this.#disconnect();
+    channel.resume();
+    channel.once('close', () => this.#disconnect());
+    channel.close();
+  }
+
+  #disconnect(): void {
     try {
       this.#ssh?.end();
     } catch {

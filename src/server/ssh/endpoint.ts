@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import ssh2 from 'ssh2';
+import { gatherWrites } from '../../shared/protocol/gather-writes.ts';
 import { PROTOCOL_VERSION } from '../../shared/protocol/messages.ts';
 import { SSH_ALGORITHMS } from '../../shared/protocol/ssh-algorithms.ts';
 import type { ArtifactFiles, LogFiles } from '../logs/log-files.ts';
@@ -99,6 +100,7 @@ export async function startSshEndpoint(options: EndpointOptions): Promise<SshEnd
       socket.on('error', () => {});
       return socket.destroy();
     }
+    gatherWrites(socket);
     const connection = new Connection(socket, { services, limits, log, leave });
     connections.set(id, connection);
     live.add(connection);

@@ -36,6 +36,7 @@ export class Sql {
 
   #prepared(sql: string): Database.Statement<Value[]> {
     let statement = this.#statements.get(sql);
+    if (!this.db.open) throw new VoleError('interrupted', 'the database is closed');
     if (!statement) {
       statement = this.db.prepare<Value[]>(sql);
       this.#statements.set(sql, statement);

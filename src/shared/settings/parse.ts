@@ -16,6 +16,8 @@ export function allowedText(kind: SettingKind): string {
     }
     case 'word':
       return 'a word of at most 30 letters, digits, `-` and `_`';
+    case 'user':
+      return 'USER or USER:GROUP, each a name or a number';
     case 'path':
       return 'a path';
     case 'list': {
@@ -58,6 +60,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
       return text.trim().length > (kind.maxLength ?? Infinity) ? null : text.trim() || null;
     case 'word':
       return /^[A-Za-z0-9_-]{1,30}$/.test(text) ? text : null;
+    case 'user':
+      return text.length <= 100 && /^\w[\w.-]*(?::\w[\w.-]*)?$/.test(text) ? text : null;
     case 'path':
       if (text === '' || text.includes('\0')) return null;
       return isAbsolute(text) ? resolve(text) : resolve(cwd, text);

@@ -3,6 +3,8 @@ export type SettingKind =
   | { type: 'string'; maxLength?: number }
   /** Letters, digits, `-` and `_`, at most 30. */
   | { type: 'word' }
+  /** `USER` or `USER:GROUP`, each a name or a number. */
+  | { type: 'user' }
   | { type: 'path' }
   | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
   | { type: 'flag' }

@@ -249,7 +249,7 @@ export const SETTINGS = {
     doc: "Most processes and threads of one job's container; 0 leaves it to the engine.",
   },
   'container-user': {
-    kind: { type: 'string', maxLength: 100 },
+    kind: { type: 'user' },
     default: null,
     commands: ['runner', 'run'],
     value: 'USER[:GROUP]',

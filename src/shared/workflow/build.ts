@@ -27,7 +27,7 @@ export function buildWorkflow(raw: RawWorkflow): { workflow: Workflow; findings:
       supersede: job.supersede,
     };
   });
-  const commands = Object.entries(raw.commands ?? {}).map(([id, job]) => jobOf(id, job));
+  const commands = Object.entries(raw.commands ?? {}).flatMap(([id, job]) => (job ? [jobOf(id, job)] : []));
   if (jobs.length === 0 && commands.length === 0) {
     findings.push({
       path: ['jobs'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_COMMANDS, type AgentCommand } from '../agent/spec.ts';
 import { isImageFile } from '../image-file.ts';
 import { isImageName } from '../image-name.ts';
 import { IMAGE_PULL_WISHES } from '../job-spec.ts';
@@ -249,6 +250,12 @@ export const EVENT_KEYS = {
   pull_request: strict(FILTER_KEYS).nullable().optional(),
 };
 
+/** No comment starts a job of another name. */
+const commandJob = strict(COMMAND_KEYS).meta({ id: 'command' });
+const COMMAND_JOBS = Object.fromEntries(
+  AGENT_COMMANDS.map((name) => [name, commandJob.optional()]),
+) as Record<AgentCommand, z.ZodOptional<typeof commandJob>>;
+
 export const ROOT_KEYS = {
   name: text.min(1).max(200).optional().describe('Name of the workflow.'),
   on: z
@@ -257,8 +264,7 @@ export const ROOT_KEYS = {
     .describe('Events that start the jobs; by default push and pull_request.'),
   env: env.optional(),
   jobs: z.record(jobName, strict(JOB_KEYS)).optional().describe('The jobs, by name.'),
-  commands: z
-    .record(jobName, strict(COMMAND_KEYS))
+  commands: strict(COMMAND_JOBS)
     .optional()
     .describe('Jobs that a comment on an issue or pull request starts, by the command’s name.'),
 };
@@ -266,7 +272,7 @@ export const ROOT_KEYS = {
 export const workflowSchema = strict(ROOT_KEYS);
 export type RawWorkflow = z.output<typeof workflowSchema>;
 export type RawJob = NonNullable<RawWorkflow['jobs']>[string];
-export type RawCommand = NonNullable<RawWorkflow['commands']>[string];
+export type RawCommand = NonNullable<NonNullable<RawWorkflow['commands']>[AgentCommand]>;
 
 /**
  * An object without other keys. For an unknown key zod has one message only, so it carries the known

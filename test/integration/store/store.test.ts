@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -100,6 +100,32 @@ describe('the file', () => {
     await rig.store.close();
     await rig.store.close();
     await expect(rig.claim()).rejects.toMatchObject({ code: 'interrupted' });
+    const renewed = rig.store.runs.renew('ci', run as number, 1, 1000);
+    await expect(renewed).rejects.toMatchObject({ code: 'interrupted' });
+  });
+
+  it('is synced by its log, which stays the same file after a checkpoint', async () => {
+    const log = `${rig.file}-wal`;
+    const open = () =>
+      readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          const at = readlinkSync(`/proc/self/fd/${fd}`);
+          return at.startsWith(log) ? [{ at, inode: statSync(`/proc/self/fd/${fd}`).ino }] : [];
+        } catch {
+          return []; // the one that the folder was read by
+        }
+      });
+    const whole = () => ({ at: log, inode: statSync(log).ino });
+    await rig.queue('team/app', newRun());
+    const before = whole();
+    expect(open()).toEqual([before, before]); // SQLite's own and ours
+    const other = new Database(rig.file);
+    expect(other.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
+    other.close();
+    await rig.queue('team/app', newRun());
+    expect(statSync(log).size).toBeGreaterThan(0);
+    expect([...new Set(open().map(({ at, inode }) => `${at} ${inode}`))]).toEqual([`${log} ${before.inode}`]);
+    expect(whole()).toEqual(before);
   });
 
   it('commits what was asked before it was closed', async () => {

@@ -4,6 +4,7 @@ import {
   cloneUrlFault,
   refFault,
   repositoryNameSchema,
+  secretNameSchema,
   secretValueFault,
 } from '../../../src/shared/api-names.ts';
 
@@ -73,11 +74,17 @@ describe('names', () => {
       expect(accountNameSchema.safeParse(name).success).toBe(false);
     expect(accountNameSchema.safeParse('build-host.1').success).toBe(true);
   });
+  it('a secret is a variable, and none that vole sets itself', () => {
+    for (const name of ['1X', 'a-b', '', 'VOLE_RUN', 'vole_x'])
+      expect(secretNameSchema.safeParse(name).success).toBe(false);
+    expect(secretNameSchema.safeParse('TOKEN_2').success).toBe(true);
+  });
 });
 
 describe('the value of a secret', () => {
-  it('is text of 1 byte to 64 KiB without NUL', () => {
-    expect(secretValueFault(Buffer.from('x'))).toBeNull();
+  it('is text of 4 bytes to 64 KiB without NUL', () => {
+    expect(secretValueFault(Buffer.from('abcd'))).toBeNull();
+    expect(secretValueFault(Buffer.from('abc'))).toContain('too short to be masked');
     expect(secretValueFault(Buffer.alloc(64 * 1024, 'x'))).toBeNull();
     expect(secretValueFault(Buffer.alloc(64 * 1024 + 1, 'x'))).toContain('64 KiB');
     expect(secretValueFault(Buffer.alloc(0))).toContain('empty');

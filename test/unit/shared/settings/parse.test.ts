@@ -27,6 +27,13 @@ describe('a value', () => {
     expect(value({ type: 'path' }, 'a\0b')).toMatch(/^refused/);
   });
 
+  it('is a user of an image, and never an option', () => {
+    for (const user of ['1000', 'ci', 'ci:1000', 'a.b-c:d_e'])
+      expect(value({ type: 'user' }, user)).toBe(user);
+    for (const text of ['', '--privileged', ' --privileged', 'a b', 'a:', ':a', 'a:b:c'])
+      expect(value({ type: 'user' }, text)).toBe('refused: USER or USER:GROUP, each a name or a number');
+  });
+
   it('is a list without empty parts', () => {
     expect(value({ type: 'list', separator: ',' }, 'a, b,,c,')).toEqual(['a', 'b', 'c']);
     expect(value({ type: 'list', separator: ',' }, '')).toEqual([]);

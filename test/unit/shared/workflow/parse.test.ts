@@ -294,7 +294,11 @@ describe('an expression', () => {
     [job("strategy: {matrix: {y: [1]}}, env: {A: '${{ matrix.x }}'}"), /the matrix has y/],
     [job("env: {A: '${{ matrix.x'}"), /`\$\{\{` without `\}\}`/],
     [`env: {A: '\${{ matrix.x }}'}\n${job('cpus: 1')}`, /f:1:10: .* there is no matrix here/],
-    [`commands: {a: {${STEPS}, name: '\${{ matrix.x }}'}}`, /there is no matrix here/],
+    [
+      `commands: {deploy: {${STEPS}}}`,
+      /the key `deploy` is not known here; expected one of plan, implement, fix/,
+    ],
+    [`commands: {fix: {${STEPS}, name: '\${{ matrix.x }}'}}`, /there is no matrix here/],
     [job("strategy: {matrix: {x: ['${{ matrix.x }}']}}"), /there is no matrix here/],
     [job("strategy: {matrix: {x: ['', a]}}, labels: ['${{ matrix.x }}']"), /a label is empty in `a \(\)`/],
   ])('is a fault in %s', (text, message) => {
