@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { complaintOf, gitWith, withoutPasswords } from '../../src/server/pipelines/git.ts';
+import { complaintOf, gitWith } from '../../src/server/pipelines/git.ts';
 import { Mirror } from '../../src/server/pipelines/mirror.ts';
 import { Mirrors } from '../../src/server/pipelines/mirrors.ts';
 import { Pipelines, type Submit } from '../../src/server/pipelines/pipelines.ts';
 import type { NewPipeline, Repository, Store } from '../../src/server/store/store.ts';
+import { withoutPasswords } from '../../src/shared/without-passwords.ts';
 import { Cleanup } from '../support/temp.ts';
 
 const WORKFLOW = `on: push

@@ -11,6 +11,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { AgentSpec } from '../../src/shared/agent/spec.ts';
+import { FakeForge } from '../support/forge/forge.ts';
 import { GitRepository } from '../support/git-repository.ts';
 import { until } from '../support/until.ts';
 import { WorkerRig } from '../support/worker-rig.ts';
@@ -341,4 +343,29 @@ test('a job over its time in its checkout is timed-out', async () => {
   const run = await rig.run({ source: { url: remote.url, sha }, steps: ['true'], timeoutMs: 200 });
   held.release();
   expect(run.outcome).toMatchObject({ result: 'timed-out', reason: 'timeout' });
+});
+
+test('the checkout of an agent run has no password of the clone URL, that of a job has', async () => {
+  const forge = await FakeForge.start(rig.cleanup);
+  const project = forge.project('team/app');
+  const sha = forge.git(project).push({ file: 'x' });
+  const url = forge.cloneUrl(project).replace('://', '://reader:s3cret-pass@');
+  const job = await rig.run({ steps: ['cat .git/config; cat file'], source: { url, sha } });
+  expect(job.outcome.result).toBe('passed');
+  expect(job.lines('o').join('\n')).toContain('reader:***@');
+  const agent: AgentSpec = {
+    command: 'plan',
+    message: '',
+    author: 'alice',
+    target: { number: 1, pull: false, title: '', body: '', comments: [] },
+    branch: null,
+    plan: null,
+    session: null,
+    base: null,
+  };
+  const run = await rig.run({ steps: [], agent, source: { url, sha } });
+  expect(run.outcome.detail).toBe('this runner does no agent runs');
+  const config = readFileSync(path.join(run.paths.src, '.git/config'), 'utf8');
+  expect(config).toContain(`url = "${forge.cloneUrl(project)}"`);
+  expect(config).not.toContain('s3cret-pass');
 });

@@ -1,5 +1,6 @@
 import { VoleError } from '../../shared/errors.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
+import { withoutPasswords } from '../../shared/without-passwords.ts';
 
 export interface GitReply {
   readonly ok: boolean;
@@ -74,8 +75,4 @@ export function complaintOf(stderr: string): string {
     .filter((line) => line !== '');
   const line = lines.find((line) => /^(?:fatal|error|remote: error): /i.test(line)) ?? lines.at(-1) ?? '';
   return withoutPasswords(line.replace(/^(?:fatal|error): /i, '')).slice(0, 300);
-}
-
-export function withoutPasswords(text: string): string {
-  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*@/gi, '$1');
 }

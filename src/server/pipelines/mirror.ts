@@ -2,7 +2,8 @@ import { access, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { savedCheckoutName } from '../../shared/dir-layout.ts';
 import { oneLine, VoleError } from '../../shared/errors.ts';
-import { type Git, type GitReply, withoutPasswords } from './git.ts';
+import { withoutPasswords } from '../../shared/without-passwords.ts';
+import type { Git, GitReply } from './git.ts';
 
 /** A commit, and the full name of what was asked for: `refs/heads/main`, or the commit's own hash. */
 export interface ResolvedRef {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
 import { wholeLine } from '../../shared/errors.ts';
 import type { JobSpec } from '../../shared/job-spec.ts';
+import { withoutPasswords } from '../../shared/without-passwords.ts';
 import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { PartFailure } from '../part-failure.ts';
@@ -73,7 +74,9 @@ async function fill(
   git: Git,
 ): Promise<string | null> {
   clearTree(task.paths.src);
-  makeGitDir(task.paths.src, source, saved.dir);
+  // What a remote's URL may hold is not for an agent, which has no business with the remote.
+  const shown = task.spec.agent ? { ...source, url: withoutPasswords(source.url) } : source;
+  makeGitDir(task.paths.src, shown, saved.dir);
   return await fillTree(git, task.paths.src, source.sha);
 }
 
