@@ -2,14 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { processesWithEnv, signalProcess } from '../../../src/shared/platform/processes.ts';
+import {
+  processesWithEnv,
+  processName,
+  processStat,
+  signalProcess,
+  withDescendants,
+} from '../../../src/shared/platform/processes.ts';
 import { AGENT_TEST_MS, AgentRig, type AgentRun, oneTurn, opened } from '../../support/agent-rig.ts';
 import type { ModelAnswer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
 let rig: AgentRig;
 beforeAll(async () => {
-  rig = await AgentRig.start({ mostSteps: 8 });
+  rig = await AgentRig.start({ answerMs: 10_000 });
 });
 afterAll(() => rig.close());
 beforeEach(() => rig.model.forget());
@@ -159,5 +165,21 @@ describe('a turn', { timeout: AGENT_TEST_MS }, () => {
     const again = JSON.stringify(rig.model.asked.at(-1)?.messages);
     expect(again.split('a long task')).toHaveLength(3);
     expect(run.log).toContain("the agent's server ended in mid-turn: it is started again");
+  });
+});
+
+describe('a server that hangs', { timeout: AGENT_TEST_MS }, () => {
+  it('is ended and started again when it is next asked for', async () => {
+    const run = await rig.run();
+    const access = await rig.server.access();
+    if (!access.ok) throw new Error(access.why);
+    const keeper = processStat(access.access.pid);
+    if (!keeper) throw new Error('the server is not there');
+    for (const { pid } of withDescendants([keeper])) {
+      if (processName(pid) === 'opencode') signalProcess(pid, 'SIGSTOP');
+    }
+    rig.model.answer({ say: 'here again' });
+    expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'here again' });
+    expect(rig.said.join('\n')).toContain('does not answer and is ended');
   });
 });
