@@ -59,7 +59,7 @@ export class AgentRig {
   }
 
   static async start(
-    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps' | 'documentationUrl'>> & {
+    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps' | 'documentationUrl' | 'answerMs'>> & {
       service?: Partial<AgentService>;
     } = {},
   ): Promise<AgentRig> {

@@ -27,6 +27,8 @@ export interface AgentServerParts {
   readonly namespaced?: boolean;
   readonly mostSteps?: number;
   readonly documentationUrl?: string;
+  /** How long it may be silent before it is taken to hang. */
+  readonly answerMs?: number;
   /** What became of it, for the runner's own log. */
   readonly say: (facts: object, line: string) => void;
 }
@@ -35,6 +37,8 @@ export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: 
 
 const GONE_MS = 10_000;
 const LEAVE_MS = 5_000;
+/** It answers in milliseconds; on a host that is busy it may have no turn for seconds. */
+const ANSWER_MS = 30_000;
 
 /**
  * The one private OpenCode server of a runner process: started when a run first asks for it, and again with
@@ -46,6 +50,7 @@ export class AgentServer {
   #proxy: ModelProxy | null = null;
   #server: OpenCodeProcess | null = null;
   #asked: Promise<AgentAnswer> | null = null;
+  #looking: Promise<boolean> | null = null;
   #closed = false;
 
   constructor(parts: AgentServerParts) {
@@ -54,7 +59,8 @@ export class AgentServer {
 
   /** Never rejects. */
   async access(): Promise<AgentAnswer> {
-    if (this.#server?.program.ended) this.#asked = null;
+    const before = this.#asked;
+    if (before && (await this.#isGone()) && this.#asked === before) this.#asked = null;
     const asked = (this.#asked ??= this.#start());
     const answer = await asked;
     // What failed may go well with the next run.
@@ -63,8 +69,8 @@ export class AgentServer {
   }
 
   /**
-   * At the end of a run: ends what the server still does in its workspace, whose thread may have died in the middle of a turn, and
-   * lets go what it holds in memory for it. Never rejects.
+   * At the end of a run: ends what the server still does in its workspace, since the run's thread may have
+   * died in the middle of a turn, and lets go what the server holds in memory for it. Never rejects.
    */
   async leave(workspace: string): Promise<void> {
     const server = this.#server;
@@ -74,14 +80,8 @@ export class AgentServer {
       for (const name of SERVER_SETTINGS) {
         rmSync(path.join(workspace, name), { recursive: true, force: true });
       }
-      const login = Buffer.from(`opencode:${server.password}`).toString('base64');
-      const response = await fetch(`${server.url}/instance/dispose`, {
-        method: 'POST',
-        headers: { authorization: `Basic ${login}`, 'x-opencode-directory': encodeURIComponent(workspace) },
-        signal: AbortSignal.timeout(LEAVE_MS),
-      });
-      await response.body?.cancel();
-      if (!response.ok) throw new Error(`it answered ${response.status}`);
+      const headers = { 'x-opencode-directory': encodeURIComponent(workspace) };
+      await this.#request(server, '/instance/dispose', { method: 'POST', headers }, LEAVE_MS);
     } catch (error) {
       this.#parts.say({ workspace }, `the agents' server does not leave a workspace: ${oneLine(error)}`);
     }
@@ -95,6 +95,46 @@ export class AgentServer {
     await this.#endLeft();
     await this.#proxy?.close();
     this.#home?.release();
+  }
+
+  /** Whether it has ended, or has to be taken for it: one that answers nothing is ended. */
+  #isGone(): Promise<boolean> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<boolean> {
+    await this.#asked; // while it starts it is not asked
+    const server = this.#server;
+    if (!server || this.#closed) return false;
+    if (server.program.ended) return true;
+    try {
+      await this.#request(server, '/global/health', { method: 'GET' }, this.#parts.answerMs ?? ANSWER_MS);
+      return false;
+    } catch (error) {
+      this.#parts.say({}, `the agents' server does not answer and is ended: ${oneLine(error)}`);
+      await server.program.stop();
+      return true;
+    }
+  }
+
+  /** Rejects where it is not answered well. */
+  async #request(
+    server: OpenCodeProcess,
+    path: string,
+    init: { method: string; headers?: Record<string, string> },
+    withinMs: number,
+  ): Promise<void> {
+    const login = Buffer.from(`opencode:${server.password}`).toString('base64');
+    const response = await fetch(`${server.url}${path}`, {
+      method: init.method,
+      headers: { ...init.headers, authorization: `Basic ${login}` },
+      signal: AbortSignal.timeout(withinMs),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
   }
 
   async #start(): Promise<AgentAnswer> {

@@ -46,6 +46,7 @@ case $here/ in
     ;;
 esac
 unset jobs here tree cgroup OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT OPENCODE_PID SHELL
-exec bash "$@"
+command -v bash >/dev/null && exec bash "$@"
+exec sh "$@"
 `;
 }

@@ -2,14 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { processesWithEnv, signalProcess } from '../../../src/shared/platform/processes.ts';
+import {
+  processesWithEnv,
+  processName,
+  processStat,
+  signalProcess,
+  withDescendants,
+} from '../../../src/shared/platform/processes.ts';
 import { AGENT_TEST_MS, AgentRig, type AgentRun, oneTurn, opened } from '../../support/agent-rig.ts';
 import type { ModelAnswer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
 let rig: AgentRig;
 beforeAll(async () => {
-  rig = await AgentRig.start({ mostSteps: 8 });
+  rig = await AgentRig.start({ answerMs: 10_000 });
 });
 afterAll(() => rig.close());
 beforeEach(() => rig.model.forget());
@@ -19,7 +25,7 @@ const bash = (command: string): ModelAnswer => ({
 });
 
 /** Begins a turn, waits for what says that it is where the test wants it, stops the run. */
-async function stopped(run: AgentRun, when: () => Promise<unknown>): Promise<number> {
+async function stopped(run: AgentRun, when: () => Promise<unknown>): Promise<void> {
   const turn = oneTurn(run);
   await when();
   const start = performance.now();
@@ -28,34 +34,55 @@ async function stopped(run: AgentRun, when: () => Promise<unknown>): Promise<num
   const ms = performance.now() - start;
   expect(processesWithEnv('VOLE_JOB_MARKER', run.marker)).toEqual([]);
   expect(ms).toBeLessThan(6_000);
-  return ms;
 }
 
 describe('a run that is stopped', { timeout: AGENT_TEST_MS }, () => {
   it('ends during a call of the model, whose request is given up', async () => {
     const run = await rig.run();
     rig.model.answer({ hang: 'after-headers' });
-    const ms = await stopped(run, () => rig.model.called(1));
+    await stopped(run, () => rig.model.called(1));
     await rig.model.givenUp(1);
-    console.log(`stopped in a model call: ${Math.round(ms)} ms`);
   });
 
   it('ends during a call of a tool that ignores TERM and has children', async () => {
     const run = await rig.run();
     rig.model.answer(bash("trap '' TERM; (trap '' TERM; sleep 300) & echo up >up; sleep 300"));
-    const ms = await stopped(run, () =>
-      until('the command to run', () => existsSync(path.join(run.workspace, 'up'))),
-    );
-    console.log(`stopped in a tool call: ${Math.round(ms)} ms`);
+    await stopped(run, () => until('the command to run', () => existsSync(path.join(run.workspace, 'up'))));
   });
 
   it('ends while the server waits to ask a service again that fails', async () => {
     const run = await rig.run();
     rig.model.answer({ status: 503 });
-    const ms = await stopped(run, () =>
+    await stopped(run, () =>
       until('a try to have failed', () => run.log.some((line) => line.includes('try'))),
     );
-    console.log(`stopped in a retry: ${Math.round(ms)} ms`);
+  });
+});
+
+describe('a run that is stopped before the model was asked', { timeout: AGENT_TEST_MS }, () => {
+  it('has it asked nothing afterwards', async () => {
+    const [run, other] = [await rig.run(), await rig.run()];
+    const session = await opened(run);
+    rig.model.answer({ say: 'hello' });
+    const turn = session.turn({ role: 'build', prompt: 'of the one that is stopped', schema: null });
+    await until('the prompt to be taken', async () => {
+      const connected = await run.engine.connect();
+      if (!connected.ok) throw new Error(connected.failure.why);
+      const { id: sessionID } = session;
+      const sent = await connected.connection.ask((client) => client.session.messages({ sessionID }));
+      return sent.ok && sent.data.length > 0;
+    });
+    run.port.cancel('cancelled', 'by the test');
+    expect(await turn).toMatchObject({ reason: 'stopped' });
+    await rig.server.leave(run.workspace);
+    const late = rig.model.asked.length;
+    expect(await oneTurn(other)).toMatchObject({ text: 'hello' });
+    expect(rig.model.asked.slice(late).map(({ messages }) => JSON.stringify(messages))).toEqual([
+      expect.not.stringContaining('of the one that is stopped'),
+    ]);
+    expect(await session.turn({ role: 'build', prompt: 'again', schema: null })).toMatchObject({
+      reason: 'stopped',
+    });
   });
 });
 
@@ -138,5 +165,21 @@ describe('a turn', { timeout: AGENT_TEST_MS }, () => {
     const again = JSON.stringify(rig.model.asked.at(-1)?.messages);
     expect(again.split('a long task')).toHaveLength(3);
     expect(run.log).toContain("the agent's server ended in mid-turn: it is started again");
+  });
+});
+
+describe('a server that hangs', { timeout: AGENT_TEST_MS }, () => {
+  it('is ended and started again when it is next asked for', async () => {
+    const run = await rig.run();
+    const access = await rig.server.access();
+    if (!access.ok) throw new Error(access.why);
+    const keeper = processStat(access.access.pid);
+    if (!keeper) throw new Error('the server is not there');
+    for (const { pid } of withDescendants([keeper])) {
+      if (processName(pid) === 'opencode') signalProcess(pid, 'SIGSTOP');
+    }
+    rig.model.answer({ say: 'here again' });
+    expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'here again' });
+    expect(rig.said.join('\n')).toContain('does not answer and is ended');
   });
 });

@@ -26,14 +26,6 @@ async function printed(rig: AgentRig, run: AgentRun, command: string): Promise<s
   return JSON.stringify(rig.model.asked.at(-1)?.messages.filter(({ role }) => role === 'tool'));
 }
 
-const memoryMb = (pids: readonly number[]): number =>
-  Math.round(
-    pids.reduce((sum, pid) => {
-      const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
-      return sum + Number(kb ?? 0);
-    }, 0) / 1024,
-  );
-
 describe.each([true, false])(
   'the agents’ server (in a pid namespace: %s)',
   { timeout: AGENT_TEST_MS },
@@ -53,7 +45,6 @@ describe.each([true, false])(
         const access = await rig.server.access();
         if (!access.ok) throw new Error(access.why);
         const { pid, password, url } = access.access;
-        const idleMb = memoryMb(below(pid));
 
         const seen = await printed(rig, run, 'env; ps -efww');
         expect(seen).toContain(`PATH=${path.join(rig.dir.layout.tools, 'bin')}:`);
@@ -77,10 +68,7 @@ describe.each([true, false])(
         );
         expect(documentation.asked.length > 0).toBe(!namespaced);
         expect((await fetch(`${url}/session`)).status).toBe(401);
-        console.log(`${rig.said[0]}; ${idleMb} MB idle, ${memoryMb(processes)} MB after a prompt`);
-        const start = performance.now();
         await rig.server.close();
-        console.log(`closed in ${Math.round(performance.now() - start)} ms`);
         expect(processes.filter((pid) => processStat(pid) !== null)).toEqual([]);
         expect(processesWithEnvPrefix('VOLE_JOB_MARKER', `${rig.dir.id}/`)).toEqual([]);
         await expect(fetch(url)).rejects.toThrow();

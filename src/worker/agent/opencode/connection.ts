@@ -35,12 +35,15 @@ export class Connection {
     );
   }
 
+  /** `until`: when nobody waits for the answer any more. */
   async ask<T>(
     send: (client: OpencodeClient, options: { signal: AbortSignal }) => Promise<Answer<T>>,
-    withinMs = ANSWER_MS,
+    { withinMs = ANSWER_MS, until }: { withinMs?: number; until?: AbortSignal } = {},
   ): Promise<Got<T>> {
     try {
-      const answer = await send(this.client, { signal: AbortSignal.timeout(withinMs) });
+      const late = AbortSignal.timeout(withinMs);
+      const signal = until ? AbortSignal.any([late, until]) : late;
+      const answer = await send(this.client, { signal });
       const status = answer.response?.status ?? null;
       if (answer.error === undefined && answer.response?.ok) return { ok: true, data: answer.data as T };
       return { ok: false, status, why: describe(answer.error, status) };

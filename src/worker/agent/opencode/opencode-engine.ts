@@ -55,8 +55,10 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   async open(title: string): Promise<Opened> {
     const connected = await this.connect();
     if (!connected.ok) return connected;
-    const made = await connected.connection.ask((client, options) =>
-      client.session.create({ title }, options),
+    const { stopping: until } = this.parts.main;
+    const made = await connected.connection.ask(
+      (client, options) => client.session.create({ title }, options),
+      { until },
     );
     if (!made.ok) return { ok: false, failure: this.serverFailure(made.why) };
     return { ok: true, session: new OpenCodeSession(this, made.data.id) };
@@ -67,17 +69,22 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
     const connected = await this.connect();
     if (!connected.ok) return connected;
     const { connection } = connected;
-    const found = await connection.ask((client, options) => client.session.get({ sessionID: id }, options));
+    const { stopping: until } = this.parts.main;
+    const found = await connection.ask((client, options) => client.session.get({ sessionID: id }, options), {
+      until,
+    });
     if (!found.ok && (found.status === 404 || found.status === 400)) return null;
     if (!found.ok) return { ok: false, failure: this.serverFailure(found.why) };
     const { workspace, say } = this.parts;
     if (found.data.directory !== workspace) {
       // Its turns would be held in the tree of the run that opened it.
-      const moved = await connection.ask((client, options) =>
-        client.experimental.controlPlane.moveSession(
-          { sessionID: id, destination: { directory: workspace } },
-          options,
-        ),
+      const moved = await connection.ask(
+        (client, options) =>
+          client.experimental.controlPlane.moveSession(
+            { sessionID: id, destination: { directory: workspace } },
+            options,
+          ),
+        { until },
       );
       if (!moved.ok && moved.status === null) return { ok: false, failure: this.serverFailure(moved.why) };
       if (!moved.ok) {

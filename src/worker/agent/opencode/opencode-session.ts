@@ -95,11 +95,13 @@ export class OpenCodeSession implements AgentSession {
     const connected = await this.#host.connect();
     if (!connected.ok) return end(connected.failure);
     const { connection } = connected;
-    const before = await this.#newest(connection);
+    const before = await this.#newest(connection, cut.signal);
+    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
     if (!before.ok) return { type: 'lost', why: before.why, prompted: false };
     const listener = new Listener(connection, this.id, progress, cut.signal);
     try {
       await listener.listening;
+      if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
       const sent = await connection.ask((client, options) =>
         client.session.promptAsync(promptOf(this.id, request, this.#host.parts.options.models), options),
       );
@@ -107,7 +109,7 @@ export class OpenCodeSession implements AgentSession {
       if (!sent.ok) return { type: 'lost', why: sent.why, prompted: true };
       const look = await this.#wait(connection, before.data, listener, progress, cut);
       if (cut.signal.aborted) {
-        await this.#abort(connection);
+        await this.#abort(connection, before.data);
         return end(this.#ofCut(cut.signal.reason as Cut));
       }
       if (look.type === 'unreachable') return { type: 'lost', why: look.why, prompted: true };
@@ -133,7 +135,7 @@ export class OpenCodeSession implements AgentSession {
     let idleSince = performance.now();
     let unreachable = 0;
     for (;;) {
-      const look = await this.#look(connection, before, progress);
+      const look = await this.#look(connection, before, progress, cut.signal);
       if (progress.steps > connection.access.mostSteps + SPARE_STEPS) cut.abort('steps' satisfies Cut);
       if (cut.signal.aborted) return look;
       if (look.type === 'ended') {
@@ -152,44 +154,55 @@ export class OpenCodeSession implements AgentSession {
     }
   }
 
-  async #look(connection: Connection, before: string | null, progress: Progress): Promise<Look> {
-    const status = await connection.ask((client, options) => client.session.status({}, options));
+  async #look(
+    connection: Connection,
+    before: string | null,
+    progress: Progress,
+    until: AbortSignal,
+  ): Promise<Look> {
+    const status = await connection.ask((client, options) => client.session.status({}, options), { until });
     if (!status.ok) return { type: 'unreachable', why: status.why };
     const state = status.data[this.id];
     if (state) progress.status(state);
     if (state && state.type !== 'idle') return { type: 'runs' };
-    const newest = await this.#newestMessage(connection);
+    const newest = await this.#newestMessage(connection, until);
     if (!newest.ok) return { type: 'unreachable', why: newest.why };
-    const last = newest.data;
-    const isNew = last !== null && last.info.id !== before && last.info.role === 'assistant';
-    return { type: 'ended', last: isNew ? last : null };
+    return { type: 'ended', last: answerSince(before, newest.data) };
   }
 
-  async #newest(connection: Connection): Promise<Got<string | null>> {
-    const newest = await this.#newestMessage(connection);
+  async #newest(connection: Connection, until: AbortSignal): Promise<Got<string | null>> {
+    const newest = await this.#newestMessage(connection, until);
     return newest.ok ? { ok: true, data: newest.data?.info.id ?? null } : newest;
   }
 
-  async #newestMessage(connection: Connection): Promise<Got<MessageWithParts | null>> {
-    const messages = await connection.ask((client, options) =>
-      client.session.messages({ sessionID: this.id, limit: 1 }, options),
+  async #newestMessage(connection: Connection, until?: AbortSignal): Promise<Got<MessageWithParts | null>> {
+    const messages = await connection.ask(
+      (client, options) => client.session.messages({ sessionID: this.id, limit: 1 }, options),
+      until ? { until } : {},
     );
     return messages.ok ? { ok: true, data: messages.data.at(-1) ?? null } : messages;
   }
 
-  /** Asks for it, waits until the session is idle, and ends at once what it is busy with. */
-  async #abort(connection: Connection): Promise<void> {
+  /**
+   * Asks for it until the session is idle, and ends at once what it is busy with. A prompt that has not begun
+   * yet is not ended by being asked once: it is waited for to begin, and for what is left when the run ends
+   * the main thread has the server let go of the workspace.
+   */
+  async #abort(connection: Connection, before: string | null): Promise<void> {
     const deadline = performance.now() + ABORT_MS;
-    const asked = connection.ask(
-      (client, options) => client.session.abort({ sessionID: this.id }, options),
-      ABORT_MS,
-    );
-    await Promise.all([asked, this.#host.endLeft()]);
+    const bound = { withinMs: ABORT_MS };
+    const id = { sessionID: this.id };
     while (performance.now() < deadline) {
-      const status = await connection.ask((client, options) => client.session.status({}, options), ABORT_MS);
-      const state = status.ok ? status.data[this.id] : undefined;
-      if (!state || state.type === 'idle') return;
-      await delay(50);
+      const asked = connection.ask((client, options) => client.session.abort(id, options), bound);
+      const [{ ok }] = await Promise.all([asked, this.#host.endLeft()]);
+      const status = await connection.ask((client, options) => client.session.status({}, options), bound);
+      if (!ok || !status.ok) return; // it is gone, and with it the turn
+      const state = status.data[this.id];
+      if (!state || state.type === 'idle') {
+        const newest = await this.#newestMessage(connection);
+        if (!newest.ok || answerSince(before, newest.data) !== null) return;
+      }
+      await delay(IDLE_ASK_MS);
     }
   }
 
@@ -206,6 +219,11 @@ export class OpenCodeSession implements AgentSession {
         return cut satisfies never;
     }
   }
+}
+
+/** The newest message, where it is the model's and of this turn. */
+function answerSince(before: string | null, newest: MessageWithParts | null): MessageWithParts | null {
+  return newest !== null && newest.info.id !== before && newest.info.role === 'assistant' ? newest : null;
 }
 
 function promptOf(
