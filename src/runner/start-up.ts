@@ -125,6 +125,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       dir,
       process: options.hello.process,
       ...options.agent,
+      searchFile: options.searchFile,
       path: options.baseEnv['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       say: (facts, line) => log.info(facts, line),
     });
@@ -146,6 +147,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       agentServer: async () =>
         (await agents?.access()) ?? { ok: false, why: 'this runner does no agent runs' },
       makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
+      agentLeave: async (workspace) => await agents?.leave(workspace),
       task: {
         agent: options.agent?.options ?? null,
         killGraceMs: options.killGraceMs,

@@ -38,6 +38,7 @@ export class AgentFlowRig {
       options: AGENT_OPTIONS,
       service: { url: model.url, key: 'key-of-the-service', context7Key: null },
       path: process.env['PATH'] ?? '/usr/bin:/bin',
+      searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: () => {},
     });
     const worker = new WorkerRig({ threads: 2, agentServer: () => server.access() });

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AgentAccess } from '../../shared/agent/access.ts';
+import { type AgentAccess, SERVER_SETTINGS } from '../../shared/agent/access.ts';
 import type { AgentOptions, AgentService } from '../../shared/agent/options.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
@@ -10,7 +10,7 @@ import { AgentHome } from './agent-home.ts';
 import { agentMarker } from './agent-marker.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { findOpenCode, hostKind } from './opencode-binary.ts';
-import { MOST_STEPS, openCodeConfig } from './opencode-config.ts';
+import { CONTEXT7_URL, MOST_STEPS, openCodeConfig } from './opencode-config.ts';
 import { mayNamespace, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
 
 export interface AgentServerParts {
@@ -21,9 +21,12 @@ export interface AgentServerParts {
   readonly service: AgentService;
   /** PATH of the agents' commands, behind the tools of the directory. */
   readonly path: string;
+  /** Of the built program: what is run as `rg` where there is none on that PATH. */
+  readonly searchFile: string;
   /** False: without a pid namespace, as where the runner may make none. */
   readonly namespaced?: boolean;
   readonly mostSteps?: number;
+  readonly documentationUrl?: string;
   /** What became of it, for the runner's own log. */
   readonly say: (facts: object, line: string) => void;
 }
@@ -31,6 +34,7 @@ export interface AgentServerParts {
 export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: string };
 
 const GONE_MS = 10_000;
+const LEAVE_MS = 5_000;
 
 /**
  * The one private OpenCode server of a runner process: started when a run first asks for it, and again with
@@ -56,6 +60,31 @@ export class AgentServer {
     // What failed may go well with the next run.
     if (!answer.ok && this.#asked === asked) this.#asked = null;
     return answer;
+  }
+
+  /**
+   * At the end of a run: ends what the server still does in its workspace, whose thread may have died in the middle of a turn, and
+   * lets go what it holds in memory for it. Never rejects.
+   */
+  async leave(workspace: string): Promise<void> {
+    const server = this.#server;
+    if (!server || server.program.ended) return;
+    try {
+      // Nobody needs them any more, and the server reads a workspace that it does not know yet.
+      for (const name of SERVER_SETTINGS) {
+        rmSync(path.join(workspace, name), { recursive: true, force: true });
+      }
+      const login = Buffer.from(`opencode:${server.password}`).toString('base64');
+      const response = await fetch(`${server.url}/instance/dispose`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${login}`, 'x-opencode-directory': encodeURIComponent(workspace) },
+        signal: AbortSignal.timeout(LEAVE_MS),
+      });
+      await response.body?.cancel();
+      if (!response.ok) throw new Error(`it answered ${response.status}`);
+    } catch (error) {
+      this.#parts.say({ workspace }, `the agents' server does not leave a workspace: ${oneLine(error)}`);
+    }
   }
 
   /** Ends it, and what it has left running. Idempotent. */
@@ -88,19 +117,20 @@ export class AgentServer {
     }
     const start = performance.now();
     const home = (this.#home ??= AgentHome.take(dir));
-    home.prepare();
+    home.prepare(this.#parts.searchFile);
     const proxy = (this.#proxy ??= await ModelProxy.start(service));
     const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
     const namespaced = this.#parts.namespaced ?? (await mayNamespace());
     const started = await startOpenCode({
       file: found.file,
       home: home.path,
-      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path].join(':'),
+      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path, home.programs].join(':'),
       marker: agentMarker(dir.id, name),
       config: openCodeConfig({
         models: options.models,
         modelUrl: proxy.url,
         context7Key: service.context7Key,
+        documentationUrl: this.#parts.documentationUrl ?? CONTEXT7_URL,
         mostSteps,
         shell: home.shell,
       }),

@@ -4,7 +4,8 @@ import type { AgentOptions, ModelChoice } from '../../shared/agent/options.ts';
 /** Steps of a turn: after so many answers of the model it has to come to an end. */
 export const MOST_STEPS = 250;
 
-const CONTEXT7_URL = 'https://mcp.context7.com/mcp';
+/** Where the documentation is asked for, with a key of its own. */
+export const CONTEXT7_URL = 'https://mcp.context7.com/mcp';
 
 /** Of any role: what leaves the workspace, waits for a person, or starts sessions of its own. */
 const NEVER = {
@@ -45,6 +46,7 @@ export interface ConfigParts {
   /** Of the proxy, whose address carries its token. */
   readonly modelUrl: string;
   readonly context7Key: string | null;
+  readonly documentationUrl: string;
   readonly mostSteps: number;
   /** What commands are run by. */
   readonly shell: string;
@@ -112,7 +114,7 @@ export function openCodeConfig(parts: ConfigParts): Record<string, unknown> {
           mcp: {
             context7: {
               type: 'remote',
-              url: CONTEXT7_URL,
+              url: parts.documentationUrl,
               headers: { CONTEXT7_API_KEY: context7Key },
               oauth: false,
             },

@@ -50,6 +50,8 @@ export interface RunServices extends PortServices {
     WorkerTask,
     'agent' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
   >;
+  /** Ends what the agents' server still does in a run's workspace. Never rejects. */
+  agentLeave(workspace: string): Promise<void>;
   /** Socket of the process that spawns steps, or null. */
   spawner(): Promise<string | null>;
   readonly afterwards: Pick<Afterwards, 'add' | 'room'>;
@@ -257,6 +259,7 @@ export class RunInFlight {
     const threadDied = end.type === 'died';
     this.#port?.takeBackStreams({ threadDied });
     if (threadDied) room.closeLeft();
+    if (this.spec.agent !== null) await this.#services.agentLeave(room.paths.src);
     const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
     const { run, attempt } = this.spec;
     const warn = (what: string): void => this.#services.warn(`run ${run} attempt ${attempt}: ${what}`);

@@ -17,3 +17,10 @@ export const AGENT_PROVIDER = 'vole';
 
 /** What the agent's shell finds in a job's tree: the job's cgroup, which it joins; see `shellWrapper`. */
 export const TREE_CGROUP_FILE = 'agent-cgroup';
+
+/**
+ * What the agents' server would take settings from in a workspace, plugins among them, which are programs
+ * that run within it. Being told to take none of a project is heeded by a part of it only, so it never
+ * looks at a workspace that has them.
+ */
+export const SERVER_SETTINGS = ['.opencode', 'opencode.json', 'opencode.jsonc'] as const;

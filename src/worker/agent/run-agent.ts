@@ -71,7 +71,7 @@ export async function runAgent(
 }
 
 async function withFlow(parts: AgentParts, spec: AgentSpec): Promise<PartsDone> {
-  const { main, log, phases, engine } = parts;
+  const { main, phases, engine } = parts;
   const io = new AgentIo(parts);
   let end: FlowEnd;
   try {

@@ -59,6 +59,19 @@ describe('a run that is stopped', { timeout: AGENT_TEST_MS }, () => {
   });
 });
 
+describe('a run whose thread has died', { timeout: AGENT_TEST_MS }, () => {
+  it('leaves no turn behind that goes on without it', async () => {
+    const run = await rig.run();
+    rig.model.answer({ hang: 'after-headers' });
+    const turn = oneTurn(run);
+    await rig.model.called(1);
+    await rig.server.leave(run.workspace);
+    await rig.model.givenUp(1);
+    expect(await turn).toMatchObject({ type: 'failed', reason: 'server' });
+    expect(rig.model.asked).toHaveLength(1);
+  });
+});
+
 describe('what a command leaves running', { timeout: AGENT_TEST_MS }, () => {
   it('is ended with its turn, however it has got away, and nothing of another run is', async () => {
     const [run, other] = [await rig.run(), await rig.run()];

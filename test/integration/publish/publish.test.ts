@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentCommandRig } from '../../support/agent-command-rig.ts';
 
@@ -81,6 +83,40 @@ describe('a change that an agent hands in', () => {
     });
     expect(moved).toBeGreaterThan(1);
     expect(showOf('agent/issue-3', 'b.txt')).toBe('theirs');
+  });
+
+  it('whose branch moves again and again is given up after one rebase', async () => {
+    const session = await rig.connect();
+    const leased = await rig.command(session, '/agent implement', { issue: 3 });
+    let moved = 0;
+    rig.git.work.git('checkout', '-q', '--detach', 'main');
+    rig.events.forge.intercept = async ({ method, path, query }, phase) => {
+      const pushes = method === 'GIT' && `${path}${query}`.includes('service=git-receive-pack');
+      if (pushes && phase === 'before') rig.git.push({ 'b.txt': `${moved++}` }, 'refs/heads/agent/issue-3');
+      return 'go on';
+    };
+    const { request, bundle } = rig.change(leased, { 'c.txt': 'ours\n' });
+    await rig.handIn(session, leased, bundle);
+    expect(await rig.published(session, leased, request)).toMatchObject({
+      state: 'failed',
+      why: expect.stringMatching(/^the push to agent\/issue-3 was rejected again: /),
+    });
+    expect(moved).toBe(2);
+  });
+
+  it('is pushed to another clone URL as git can, without the token', async () => {
+    await rig.store.repositories.set('team/app', { cloneUrl: rig.git.bare });
+    const session = await rig.connect();
+    const leased = await rig.command(session, '/agent implement', { issue: 3 });
+    const env = path.join(rig.events.dir, 'hook-env');
+    rig.git.hook('pre-receive', `env > '${env}'`);
+    expect(await rig.publish(session, leased, { 'a.txt': 'two\n' })).toMatchObject({
+      state: 'pushed',
+      pull: { number: 5 },
+    });
+    const seen = readFileSync(env, 'utf8');
+    expect(seen).toContain('GIT_');
+    expect(seen).not.toMatch(/bot-token|Authorization|extraHeader/i);
   });
 
   it('that conflicts with what was pushed meanwhile fails and says in which file', async () => {

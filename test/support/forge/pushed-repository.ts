@@ -38,7 +38,11 @@ export class PushedRepository {
 
   /** From now on pushes are refused, by a hook that says this. */
   refusePushes(line: string): void {
-    const script = `#!/bin/sh\necho >&2\necho '${line}' >&2\nexit 1\n`;
-    writeFileSync(path.join(this.bare, 'hooks', 'pre-receive'), script, { mode: 0o755 });
+    this.hook('pre-receive', `echo >&2\necho '${line}' >&2\nexit 1`);
+  }
+
+  /** `script` is for sh. */
+  hook(name: string, script: string): void {
+    writeFileSync(path.join(this.bare, 'hooks', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
 }

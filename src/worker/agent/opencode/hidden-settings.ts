@@ -1,12 +1,7 @@
 import { lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { SERVER_SETTINGS } from '../../../shared/agent/access.ts';
 import { oneLine } from '../../../shared/errors.ts';
-
-/**
- * What the agents' server would take settings from, plugins among them, which are programs that run within
- * it. Being told to take none of a project is not enough: that is heeded by a part of it only.
- */
-const SETTINGS = ['.opencode', 'opencode.json', 'opencode.jsonc'] as const;
 
 /**
  * Keeps the repository's settings for the agents' server out of its sight: they are moved out of the
@@ -27,7 +22,7 @@ export class HiddenSettings {
   hide(): string | null {
     try {
       mkdirSync(this.#folder, { recursive: true });
-      for (const name of SETTINGS) {
+      for (const name of SERVER_SETTINGS) {
         const [shown, aside] = [path.join(this.#workspace, name), path.join(this.#folder, name)];
         if (this.#hidden) rmSync(shown, { recursive: true, force: true });
         else if (exists(shown)) renameSync(shown, aside);
@@ -43,7 +38,7 @@ export class HiddenSettings {
   show(): string | null {
     if (!this.#hidden) return null;
     try {
-      for (const name of SETTINGS) {
+      for (const name of SERVER_SETTINGS) {
         const [shown, aside] = [path.join(this.#workspace, name), path.join(this.#folder, name)];
         rmSync(shown, { recursive: true, force: true });
         if (exists(aside)) renameSync(aside, shown);
