@@ -6,6 +6,7 @@ import type { Connect, SessionConnection } from '../../src/runner/session/sessio
 import { guardName, namespaceName } from '../../src/shared/dir-layout.ts';
 import { RunnerRig } from '../support/runner-rig.ts';
 import { until } from '../support/until.ts';
+import { withinASecond } from '../support/within-a-second.ts';
 
 const worker = 'test/odd-worker.js';
 const cacheGuard = guardName.namespace(
@@ -118,6 +119,20 @@ describe('a refusal while the runner drains', () => {
     for (const session of sessions) session.destroy();
     expect(await rig.ended).toMatchObject({ exitStatus: 78, error: 'no repository matches' });
     expect(rig.marked('deaf')).toEqual([]);
+  });
+});
+
+describe('a server that is away when its runner is told to drain', () => {
+  it('is waited for by no slot that has nothing', async () => {
+    await rig.start({ worker: 'worker.js', jobs: 2, drainTimeoutMs: 600_000, backoffMs: () => 600_000 });
+    await until('both slots', () => rig.said.filter((line) => line.startsWith('connected')).length === 2);
+    await rig.server.close();
+    await until('they have lost it', () => rig.said.filter((line) => line.includes('"tries"')).length >= 2);
+    rig.runner.signal();
+    expect(await withinASecond('the end of the runner', rig.ended)).toMatchObject({
+      exitStatus: 0,
+      error: null,
+    });
   });
 });
 

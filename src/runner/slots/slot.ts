@@ -40,6 +40,7 @@ export class Slot {
   readonly #services: SlotServices;
   readonly #link: SessionLink;
   readonly #leaving = new AbortController();
+  readonly #left: Promise<null>;
   #run: RunInFlight | null = null;
   #leasing = false;
 
@@ -47,6 +48,9 @@ export class Slot {
     this.index = index;
     this.#services = services;
     this.#link = link;
+    this.#left = new Promise((resolve) => {
+      this.#leaving.signal.addEventListener('abort', () => resolve(null));
+    });
   }
 
   /** Until the slot has closed. Never rejects. */
@@ -112,12 +116,12 @@ export class Slot {
 
   async #ask(key: string): Promise<SlotEvent<Job>> {
     // Connected first: the server is to see a slot that waits for room.
-    if (!(await this.#link.session())) return { type: 'no-session' };
+    if (!(await this.#sessionToAsk())) return this.#noSession();
     await this.#services.room(this.#leaving.signal);
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
     this.#leasing = true;
-    const session = await this.#link.session();
-    if (!session) return { type: 'no-session' };
+    const session = await this.#sessionToAsk();
+    if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
     const reply = await session.lease({
       key,
@@ -135,6 +139,15 @@ export class Slot {
       default:
         return reply satisfies never;
     }
+  }
+
+  /** A slot that has nothing and leaves waits for no server that is away. */
+  #sessionToAsk(): Promise<SessionConnection | null> {
+    return Promise.race([this.#link.session(), this.#left]);
+  }
+
+  #noSession(): SlotEvent<Job> {
+    return { type: this.#leaving.signal.aborted ? 'unanswered' : 'no-session' };
   }
 
   /** A spec that we cannot understand ends its run as refused, so that no other host gets it too. */
