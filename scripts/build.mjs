@@ -51,6 +51,7 @@ await bundle('src/worker/main.ts', 'worker');
 await bundle('src/worker/spawner/entry.ts', 'spawner');
 await bundle('src/worker/bench-task.ts', 'bench-task');
 await bundle('src/runner/dir/file-thread-entry.ts', 'file-thread');
+await bundle('src/runner/agent/search/entry.ts', 'search');
 cpSync(path.join(root, 'src/worker/agent/tools/scripts'), path.join(root, 'dist/install-scripts'), {
   recursive: true,
 });

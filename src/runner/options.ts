@@ -54,5 +54,7 @@ export interface RunnerOptions {
   readonly fileThreadFile: string;
   /** And the process's that spawns steps. */
   readonly spawnerFile: string;
+  /** And the one's that stands in for ripgrep. */
+  readonly searchFile: string;
   readonly log: RunnerLog;
 }

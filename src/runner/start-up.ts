@@ -125,6 +125,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       dir,
       process: options.hello.process,
       ...options.agent,
+      searchFile: options.searchFile,
       path: options.baseEnv['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       say: (facts, line) => log.info(facts, line),
     });

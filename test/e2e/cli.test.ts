@@ -98,6 +98,11 @@ describe('bad input gives one line that names it', () => {
       /^vole: unknown option '--job' \(did you mean --jobs\?\); see `vole runner --help`\n$/,
     ],
     ['no jobs', ['--jobs', '0'], /^vole: --jobs: '0' is not allowed; use a whole number from 1 to 256\n$/],
+    [
+      'a label that is not given',
+      ['--labels', 'a,vole:agent'],
+      /^vole: --labels: vole:agent is offered by .*\n$/,
+    ],
     ['jobs that are no number', ['--jobs', 'x'], /^vole: --jobs: 'x' is not allowed; .*\n$/],
     [
       'a size',

@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { AgentServer, type AgentServerParts } from '../../src/runner/agent/agent-server.ts';
 import { openDir, type RunnerDir } from '../../src/runner/dir/open-dir.ts';
 import { WorkerPort } from '../../src/runner/runs/worker-port.ts';
-import type { AgentService } from '../../src/shared/agent/options.ts';
+import type { AgentOptions, AgentService } from '../../src/shared/agent/options.ts';
 import { makeCgroup, ownCgroup, removeCgroup } from '../../src/shared/platform/cgroup.ts';
 import { type AgentSession, type TurnEnd, type TurnRequest } from '../../src/worker/agent/engine.ts';
 import { type OpenCodeEngine, openCodeEngine } from '../../src/worker/agent/opencode/opencode-engine.ts';
@@ -19,6 +19,21 @@ export const MODELS = {
   plan: { model: 'planner', variant: 'high' },
   build: { model: 'builder', variant: null },
 } as const;
+
+/** Of a runner whose agents need no programs beside those of the host. */
+export const AGENT_OPTIONS: AgentOptions = {
+  models: MODELS,
+  planReviewRounds: 4,
+  implementReviewRounds: 3,
+  turnTimeoutMs: 180_000,
+  installScripts: [],
+  installScriptTimeoutMs: 60_000,
+  installScriptsDir: null,
+  pythonVersion: '3.13',
+  dotnetChannel: 'LTS',
+  botName: 'vole',
+  botEmail: 'vole@example.org',
+};
 
 /** For a test with a few turns on a host that is busy with others. */
 export const AGENT_TEST_MS = 180_000;
@@ -59,6 +74,7 @@ export class AgentRig {
       options: { models: MODELS },
       service: { url: model.url, key: SERVICE_KEY, context7Key: null, ...service },
       path: process.env['PATH'] ?? '/usr/bin:/bin',
+      searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: (facts, line) => void said.push(`${line} ${JSON.stringify(facts)}`),
       ...options,
     });

@@ -95,6 +95,7 @@ export class RunnerRig {
       workerFile: path.join(dist, worker),
       fileThreadFile: path.join(dist, 'file-thread.js'),
       spawnerFile: path.join(dist, 'spawner.js'),
+      searchFile: path.join(dist, 'search.js'),
       log: { debug: say, info: say, warn: say },
       ...options,
     };

@@ -45,7 +45,15 @@ export function hostFacts(
   jobs: number,
 ): Pick<
   RunnerOptions,
-  'cpus' | 'memoryBytes' | 'home' | 'workerFile' | 'fileThreadFile' | 'spawnerFile' | 'backoffMs' | 'connect'
+  | 'cpus'
+  | 'memoryBytes'
+  | 'home'
+  | 'workerFile'
+  | 'fileThreadFile'
+  | 'spawnerFile'
+  | 'searchFile'
+  | 'backoffMs'
+  | 'connect'
 > {
   return {
     cpus: Math.max(os.availableParallelism(), jobs),
@@ -54,6 +62,7 @@ export function hostFacts(
     workerFile: builtFile('worker.js'),
     fileThreadFile: builtFile('file-thread.js'),
     spawnerFile: builtFile('spawner.js'),
+    searchFile: builtFile('search.js'),
     backoffMs: (tries) => backoffMs(tries, Math.random()),
     connect,
   };

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
-import { PLUGIN_PACKAGE, shellWrapper } from './home-files.ts';
+import { PLUGIN_PACKAGE, searchProgram, shellWrapper } from './home-files.ts';
 
 /** Where the server keeps its sessions, below HOME: the one thing that stays from one start to the next. */
 const STORE = ['.local', 'share', 'opencode'];
@@ -17,6 +17,8 @@ export class AgentHome {
   readonly id: string;
   /** What the agents' commands are run by. */
   readonly shell: string;
+  /** Folder of what the server finds where the host has none. */
+  readonly programs: string;
   readonly #dir: RunnerDir;
   readonly #guard: HeldGuard;
 
@@ -24,6 +26,7 @@ export class AgentHome {
     this.path = path.join(dir.layout.agent, String(seat));
     this.id = `${dir.id}/${seat}`;
     this.shell = path.join(this.path, 'shell', 'bash');
+    this.programs = path.join(this.path, 'bin');
     this.#dir = dir;
     this.#guard = guard;
   }
@@ -40,7 +43,7 @@ export class AgentHome {
    * To be called before each start of the server. What an agent's command may have put into it, such as
    * settings of the server or of a shell, is removed: only the sessions stay.
    */
-  prepare(): void {
+  prepare(searchFile: string): void {
     mkdirSync(this.path, { recursive: true, mode: 0o700 });
     this.#clear(this.path, STORE);
     for (const name of NO_SESSIONS) {
@@ -53,7 +56,10 @@ export class AgentHome {
     mkdirSync(path.join(this.path, 'tmp'));
     const jobs = realpathSync(this.#dir.layout.jobs);
     writeFileSync(this.shell, shellWrapper({ jobs, directory: this.#dir.id }));
-    chmodSync(this.shell, 0o755);
+    mkdirSync(this.programs);
+    const search = path.join(this.programs, 'rg');
+    writeFileSync(search, searchProgram(process.execPath, searchFile));
+    for (const program of [this.shell, search]) chmodSync(program, 0o755);
   }
 
   /** Only once the server is gone. Idempotent. */

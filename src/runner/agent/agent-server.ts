@@ -21,6 +21,8 @@ export interface AgentServerParts {
   readonly service: AgentService;
   /** PATH of the agents' commands, behind the tools of the directory. */
   readonly path: string;
+  /** Of the built program: what is run as `rg` where there is none on that PATH. */
+  readonly searchFile: string;
   /** False: without a pid namespace, as where the runner may make none. */
   readonly namespaced?: boolean;
   readonly mostSteps?: number;
@@ -115,14 +117,14 @@ export class AgentServer {
     }
     const start = performance.now();
     const home = (this.#home ??= AgentHome.take(dir));
-    home.prepare();
+    home.prepare(this.#parts.searchFile);
     const proxy = (this.#proxy ??= await ModelProxy.start(service));
     const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
     const namespaced = this.#parts.namespaced ?? (await mayNamespace());
     const started = await startOpenCode({
       file: found.file,
       home: home.path,
-      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path].join(':'),
+      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path, home.programs].join(':'),
       marker: agentMarker(dir.id, name),
       config: openCodeConfig({
         models: options.models,

@@ -17,6 +17,11 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** What is found as `rg`, behind all of PATH. */
+export function searchProgram(node: string, searchFile: string): string {
+  return `#!/bin/sh\nexec ${quoted(node)} ${quoted(searchFile)} "$@"\n`;
+}
+
 /**
  * What the agent's server runs a command by, in place of bash. One server works for many runs, so what a
  * command starts is told apart here: by its working directory, which the server keeps within the run's tree,

@@ -121,6 +121,31 @@ describe('a role that only reads', { timeout: AGENT_TEST_MS }, () => {
   });
 });
 
+describe('a role that reads', { timeout: AGENT_TEST_MS }, () => {
+  it('finds files and what is in them, without those that git ignores', async () => {
+    const run = await rig.run({
+      files: {
+        'src/a.ts': 'one\nconst Needle = 1;\n',
+        'b.md': 'a needle\n',
+        '.gitignore': 'out\n',
+        'out/c.ts': 'Needle\n',
+      },
+    });
+    const [files = '', ...found] = await calls(
+      run,
+      'plan',
+      { tool: 'glob', input: { pattern: '**/*.ts' } },
+      { tool: 'grep', input: { pattern: '[Nn]eedle' } },
+      { tool: 'grep', input: { pattern: 'needle', include: '*.ts' } },
+    );
+    expect(files).toContain(path.join(run.workspace, 'src/a.ts'));
+    expect(found[0]).toContain('const Needle = 1;');
+    expect(found[0]).toContain(path.join(run.workspace, 'b.md'));
+    expect(files + found.join()).not.toContain('c.ts');
+    expect(found[1]).toMatch(/no files found/i);
+  });
+});
+
 describe('a role that builds', { timeout: AGENT_TEST_MS }, () => {
   it('edits and runs commands in its workspace, and is refused what is outside', async () => {
     const run = await rig.run();

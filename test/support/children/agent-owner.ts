@@ -20,6 +20,7 @@ const server = new AgentServer({
   options: { models: { explore: null, plan: choice, build: choice } },
   service: { url, key: null, context7Key: null },
   path: process.env['PATH'] ?? '',
+  searchFile: 'none',
   namespaced: how === 'namespaced',
   say: () => {},
 });

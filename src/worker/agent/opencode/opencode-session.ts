@@ -156,6 +156,7 @@ export class OpenCodeSession implements AgentSession {
     const status = await connection.ask((client, options) => client.session.status({}, options));
     if (!status.ok) return { type: 'unreachable', why: status.why };
     const state = status.data[this.id];
+    if (state) progress.status(state);
     if (state && state.type !== 'idle') return { type: 'runs' };
     const newest = await this.#newestMessage(connection);
     if (!newest.ok) return { type: 'unreachable', why: newest.why };
