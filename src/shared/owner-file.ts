@@ -15,9 +15,15 @@ const FILE = 'owner.jsonl';
 /** Hundreds of thousands of steps; what is longer is not of our making and is not read into memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** The owner record of a job's tree, as its runner keeps it. Appending is synchronous: it is on disk before work goes on. */
+/**
+ * The owner record of a job's tree, as its runner keeps it. Appending is synchronous: it is on disk before work
+ * goes on. Only process groups are written at the end of the turn of the event loop in which they are told, since
+ * most steps are over by then; until then their processes are found by the marker alone.
+ */
 export class OwnerFile {
   #fd: number | null;
+  readonly #told = new Set<number>();
+  #writing: NodeJS.Immediate | null = null;
 
   /** Throws where there is one already. The tree may be renamed afterwards. */
   constructor(tree: string, identity: OwnerIdentity) {
@@ -31,11 +37,12 @@ export class OwnerFile {
   }
 
   group(pgid: number): void {
-    this.#append({ what: 'group', pgid, start: processStat(pgid)?.start ?? '0' });
+    this.#told.add(pgid);
+    this.#writing ??= setImmediate(() => this.#writeGroups());
   }
 
   groupGone(pgid: number): void {
-    this.#append({ what: 'group-gone', pgid });
+    if (!this.#told.delete(pgid)) this.#append({ what: 'group-gone', pgid });
   }
 
   /** -1 once it is closed. */
@@ -55,8 +62,16 @@ export class OwnerFile {
 
   /** Idempotent. */
   close(): void {
+    if (this.#writing) clearImmediate(this.#writing);
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
+  }
+
+  #writeGroups(): void {
+    this.#writing = null;
+    for (const pgid of this.#told)
+      this.#append({ what: 'group', pgid, start: processStat(pgid)?.start ?? '0' });
+    this.#told.clear();
   }
 
   /**

@@ -290,6 +290,28 @@ describe('vole run that is interrupted', () => {
     expectNothingLeft();
   });
 
+  it('by a kill leaves temporary files, which the next one removes, and not those of one that runs', async () => {
+    workflow({ a: deaf, b: 'true' });
+    commit();
+    const temporary = () => readdirSync(path.join(root, 'tmp'));
+    const killed = start(['a']);
+    await killed.says(/a \| up/);
+    killed.kill('SIGKILL');
+    await killed.ended;
+    const left = temporary();
+    expect(left).toHaveLength(1);
+    const living = start(['a']);
+    await living.says(/a \| up/);
+    const own = temporary();
+    expect(own).toHaveLength(1);
+    expect(own).not.toEqual(left);
+    expect((await run(['b'])).code).toBe(0);
+    expect(temporary()).toEqual(own);
+    living.kill('SIGTERM');
+    await living.ended;
+    expectNothingLeft();
+  });
+
   it('in its first moments leaves no temporary file', async () => {
     workflow({ a: deaf });
     commit();

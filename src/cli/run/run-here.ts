@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { RunningServer } from '../../server/server.ts';
@@ -13,6 +13,7 @@ import { baseEnv } from '../runner/runner-options.ts';
 import { defaultDir } from './embedded-runner.ts';
 import { Interruption } from './interruption.ts';
 import { type RunRequest, runPipeline } from './run-pipeline.ts';
+import { takeScratch } from './scratch.ts';
 import { findWorkspace, type Workspace } from './workspace.ts';
 
 /**
@@ -28,12 +29,12 @@ export async function runHere(
 ): Promise<number> {
   const interruption = new Interruption(context);
   try {
-    const scratch = mkdtempSync(path.join(os.tmpdir(), 'vole-run-'));
+    const scratch = takeScratch();
     try {
       const dir = settings.dir ?? defaultDir(context);
-      return await inScratch(context, { ...settings, dir }, request, scratch, interruption);
+      return await inScratch(context, { ...settings, dir }, request, scratch.path, interruption);
     } finally {
-      rmSync(scratch, { recursive: true, force: true });
+      scratch.remove();
     }
   } catch (error) {
     if (error instanceof VoleError && error.code === 'interrupted' && interruption.exitStatus !== null) {

@@ -35,24 +35,32 @@ export function shownPath(path: BytePath): string {
   return Buffer.from(path, 'latin1').toString('utf8');
 }
 
-/** The entries of a directory, a few at a time. Throws as the file system does. */
-export function eachEntry(folder: BytePath, use: (name: BytePath, isFolder: boolean) => void): void {
+/**
+ * The entries of a directory, a few at a time; gives whether all were read before the first was used. Throws as
+ * the file system does.
+ */
+export function eachEntry(folder: BytePath, use: (name: BytePath, isFolder: boolean) => void): boolean {
   const path = Buffer.from(folder, 'latin1');
   try {
-    read(path, 'latin1', use as (name: unknown, isFolder: boolean) => void);
+    return read(path, 'latin1', use as (name: unknown, isFolder: boolean) => void);
   } catch (error) {
     // The file system does not tell the types of its entries. Node then joins their names with the path,
     // which must be of one kind: nothing was given yet.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_INVALID_ARG_TYPE') throw error;
-    read(path, 'buffer', (name, isFolder) => use((name as Buffer).toString('latin1'), isFolder));
+    return read(path, 'buffer', (name, isFolder) => use((name as Buffer).toString('latin1'), isFolder));
   }
 }
 
-function read(path: Buffer, encoding: string, use: (name: unknown, isFolder: boolean) => void): void {
+function read(path: Buffer, encoding: string, use: (name: unknown, isFolder: boolean) => void): boolean {
   // Node's types know of no 'buffer' here, as they do for `readdir`.
   const dir = opendirSync(path, { bufferSize: AT_ONCE, encoding: encoding as BufferEncoding });
   try {
-    for (let entry = dir.readSync(); entry; entry = dir.readSync()) use(entry.name, entry.isDirectory());
+    let count = 0;
+    for (let entry = dir.readSync(); entry; entry = dir.readSync()) {
+      count += 1;
+      use(entry.name, entry.isDirectory());
+    }
+    return count < AT_ONCE;
   } finally {
     dir.closeSync();
   }

@@ -2,13 +2,14 @@ import type { Part } from './measure-tree.ts';
 
 /** What the main thread asks of a file thread, one question at a time, and what that answers. */
 export type FileQuestion =
-  | { what: 'remove'; path: string }
+  | { what: 'remove'; paths: readonly string[] }
   | { what: 'measure'; path: string }
   /** Parts of a measurement that another thread gave away. */
   | { what: 'measure-parts'; parts: readonly Part[] };
 
 export type FileAnswer =
-  | { what: 'removed'; left: readonly string[] }
+  /** Of each path what is left of it. */
+  | { what: 'removed'; left: readonly (readonly string[])[] }
   | { what: 'measured'; bytes: number; linked: Float64Array | null }
   | { what: 'failed'; why: string }
   /** Not the answer yet: some of it is for another thread. */

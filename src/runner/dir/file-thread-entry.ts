@@ -33,18 +33,27 @@ const sharing: Sharing = {
   looked,
 };
 
+/** One bad tree must not cost the others their answer. */
+function remove(path: string): readonly string[] {
+  try {
+    return removeTree(path, looked);
+  } catch (error) {
+    return [`${path}: ${oneLine(error)}`];
+  }
+}
+
 function answerTo(question: FileQuestion): FileAnswer {
   try {
     switch (question.what) {
       case 'remove':
-        return { what: 'removed', left: removeTree(question.path, looked) };
+        return { what: 'removed', left: question.paths.map((path) => remove(path)) };
       case 'measure':
         return { what: 'measured', ...measureShared(question.path, sharing) };
       case 'measure-parts':
         return { what: 'measured', ...measureParts(question.parts, sharing) };
     }
   } catch (error) {
-    return { what: 'failed', why: oneLine(error) }; // one bad tree must not cost the others their answer
+    return { what: 'failed', why: oneLine(error) };
   }
 }
 

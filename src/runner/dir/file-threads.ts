@@ -6,6 +6,16 @@ const IDLE_MS = 30_000;
 /** A second one makes a large tree cheap to wait for; more would take from the jobs. */
 const MOST_THREADS = 2;
 
+/** To wake a thread costs as much as to delete the small tree of a short job. */
+const TOGETHER_MS = 50;
+const MOST_TOGETHER = 32;
+
+interface Leaving {
+  readonly path: string;
+  readonly resolve: (left: readonly string[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
 interface Work {
   readonly question: FileQuestion;
   answered(answer: FileAnswer): void;
@@ -23,6 +33,9 @@ export class FileThreads {
   readonly #threads = new Set<Thread>();
   readonly #waiting = { measure: new Queue<Work>(), remove: new Queue<Work>() };
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
+  /** Trees that are going to be asked for together. */
+  readonly #leaving: Leaving[] = [];
+  #soon: NodeJS.Timeout | null = null;
   #idle: NodeJS.Timeout | null = null;
   #closed = false;
 
@@ -38,12 +51,11 @@ export class FileThreads {
 
   /** Deletes a tree; gives `path: why` for what is left of it. Rejects where the thread dies or is closed. */
   async remove(target: string): Promise<readonly string[]> {
+    if (this.#closed) throw closed();
     return await new Promise((resolve, reject) => {
-      const answered = (answer: FileAnswer): void => {
-        if (answer.what === 'failed') resolve([`${target}: ${answer.why}`]);
-        else if (answer.what === 'removed') resolve(answer.left);
-      };
-      this.#add({ question: { what: 'remove', path: target }, answered, failed: reject });
+      this.#leaving.push({ path: target, resolve, reject });
+      if (this.#leaving.length >= MOST_TOGETHER) this.#removeTogether();
+      else this.#soon ??= setTimeout(() => this.#removeTogether(), TOGETHER_MS);
     });
   }
 
@@ -71,9 +83,26 @@ export class FileThreads {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#idle) clearTimeout(this.#idle);
+    if (this.#soon) clearTimeout(this.#soon);
+    for (const { reject } of this.#leaving.splice(0)) reject(closed());
     await Promise.all([...this.#threads].map((thread) => thread.end()));
     for (const work of [...this.#waiting.measure.take(), ...this.#waiting.remove.take()])
       work.failed(closed());
+  }
+
+  #removeTogether(): void {
+    if (this.#soon) clearTimeout(this.#soon);
+    this.#soon = null;
+    const trees = this.#leaving.splice(0);
+    const failed = (error: Error): void => {
+      for (const { reject } of trees) reject(error);
+    };
+    const answered = (answer: FileAnswer): void => {
+      if (answer.what === 'failed') failed(new Error(answer.why));
+      else if (answer.what === 'removed')
+        for (const [at, { resolve }] of trees.entries()) resolve(answer.left[at] ?? []);
+    };
+    this.#add({ question: { what: 'remove', paths: trees.map(({ path }) => path) }, answered, failed });
   }
 
   #add(work: Work): void {

@@ -56,19 +56,21 @@ class Removal {
 
   /**
    * `shown` is the path for people, which may be too long to be used. A file system may pass over some
-   * entries while others are removed, so it is read again until there is nothing more to remove.
+   * entries while others are removed, so a large directory is read again until there is nothing more to remove.
    */
   #empty(fd: number, shown: BytePath, depth: number): void {
     const here = `/proc/self/fd/${fd}`;
-    for (let removed = true; removed; ) {
-      removed = false;
+    for (let again = true; again; ) {
+      let removed = false;
+      again = false;
       const before = this.#left.length;
       try {
-        eachEntry(here, (name, isFolder) => {
+        const atOnce = eachEntry(here, (name, isFolder) => {
           const [at, below] = [`${here}/${name}`, `${shown}/${name}`];
           const gone = isFolder ? this.#folder(at, below, depth + 1) : this.#do(unlinkSync, at, below);
           removed ||= gone;
         });
+        again = removed && !atOnce;
       } catch (error) {
         this.#withstood(shown, error);
       }

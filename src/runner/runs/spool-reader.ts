@@ -1,8 +1,11 @@
-import { closeSync, constants, fstatSync, read } from 'node:fs';
+import { closeSync, constants, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { openRegular } from '../../shared/open-regular.ts';
 
 const readAsync = promisify(read);
+
+/** What was just written is in memory: up to this, reading it costs less than to have another thread do it. */
+const AT_ONCE_BYTES = 16 * 1024;
 
 /**
  * A run's spool as the main thread reads it: one descriptor from before the first step to after the
@@ -46,6 +49,7 @@ export class SpoolReader {
   /** Fills the buffer from `offset` as far as the file goes; gives how much that is, 0 after `close`. */
   async read(buffer: Buffer, offset: number): Promise<number> {
     if (this.#closed) return 0;
+    if (buffer.length <= AT_ONCE_BYTES) return readSync(this.#fd, buffer, 0, buffer.length, offset);
     this.#reading++;
     try {
       return (await readAsync(this.#fd, buffer, 0, buffer.length, offset)).bytesRead;
