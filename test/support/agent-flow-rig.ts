@@ -35,7 +35,6 @@ export class AgentFlowRig {
     const server = new AgentServer({
       dir,
       process: `rig-${process.pid}`,
-      searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       options: AGENT_OPTIONS,
       service: { url: model.url, key: 'key-of-the-service', context7Key: null },
       path: process.env['PATH'] ?? '/usr/bin:/bin',
