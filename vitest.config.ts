@@ -1,4 +1,8 @@
+import os from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+/** Tests wait for other processes most of the time, so two at once do well on two cores. */
+const workers = Math.max(2, os.availableParallelism() - 1);
 
 /**
  * `unit` needs neither a build nor a disk; the others run the built program, its worker threads and
@@ -9,7 +13,9 @@ export default defineConfig({
     pool: 'forks',
     reporters: ['default', './test/support/skipped-reporter.ts'],
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000 } },
+      {
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers: workers },
+      },
       {
         test: {
           name: 'integration',
@@ -17,6 +23,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          maxWorkers: workers,
         },
       },
       {
@@ -26,6 +33,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          maxWorkers: workers,
         },
       },
       {
@@ -35,6 +43,9 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           testTimeout: 300_000,
           hookTimeout: 60_000,
+          // After the others and alone: they take all that the host has.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
