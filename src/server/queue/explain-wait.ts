@@ -1,3 +1,4 @@
+import { AGENT_LABEL } from '../../shared/agent/spec.ts';
 import { counted } from '../../shared/counted.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import { formatBytes } from '../../shared/units.ts';
@@ -43,8 +44,7 @@ function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
   if (ofRepository.length === 0)
     return { code: 'no-runner', text: `no connected runner takes runs of ${run.repository}` };
   const labelled = ofRepository.filter((session) => hasLabels(session, run));
-  if (labelled.length === 0)
-    return { code: 'labels', text: `no connected runner has the labels ${run.labels.join(', ')}` };
+  if (labelled.length === 0) return { code: 'labels', text: noLabelsText(run) };
   const enoughCpus = labelled.filter((session) => run.cpus <= session.cpus);
   if (enoughCpus.length === 0) {
     const most = Math.max(...labelled.map((session) => session.cpus));
@@ -54,6 +54,11 @@ function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
   const most = formatBytes(Math.max(...enoughCpus.map((session) => session.memoryBytes)));
   const wanted = formatBytes(run.memoryBytes);
   return { code: 'memory', text: `it wants ${wanted} of memory, and the largest runner has ${most}` };
+}
+
+function noLabelsText({ labels }: Wanted): string {
+  const text = `no connected runner has the labels ${labels.join(', ')}`;
+  return labels.includes(AGENT_LABEL) ? `${text}: that of agents has a runner with --agent-url` : text;
 }
 
 /** Those that fit are there and free, and yet ask for nothing: a runner pauses while its disk is too full. */

@@ -31,7 +31,7 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
   const state = stateOf(row.state);
   if (isFinal(state) || state === 'running') return { run, state, reasons: [], place: null };
   const reasons = [
-    ...(state === 'received' ? [{ code: 'received' as const, text: receivedText(row) }] : []),
+    ...(state === 'received' ? [{ code: 'received' as const, text: receivedText(sql, row) }] : []),
     ...(row.unmet > 0 ? [{ code: 'needs' as const, text: needsText(sql, run) }] : []),
     ...serialReason(sql, row),
     ...(row.open === 0 ? [{ code: 'cap' as const, text: capText(sql, row) }] : []),
@@ -44,10 +44,16 @@ export function waitOf(sql: Sql, run: number, maxCommands: number | null): WaitR
   return { run, state, reasons: [{ code: 'next', text }], place };
 }
 
-function receivedText(row: WaitRow): string {
-  return row.authorised === 1
-    ? 'it is allowed, and what it executes is read from the repository'
-    : 'it waits to be authorised';
+function receivedText(sql: Sql, row: WaitRow): string {
+  if (row.authorised === 1) return 'it is allowed, and what it executes is read from the repository';
+  const asked = sql.get<{ attempts: number; error: string }>(
+    "select attempts, error from tasks where kind = 'authorise' and repository = ? and subject = ?",
+    row.repository,
+    String(row.id),
+  );
+  if (!asked || asked.error === '') return 'it waits to be authorised';
+  const tries = asked.attempts === 0 ? '' : ` (${counted(asked.attempts, 'try', 'tries')})`;
+  return `it waits to be authorised, and the forge does not say whether its author may${tries}: ${asked.error}`;
 }
 
 function needsText(sql: Sql, run: number): string {

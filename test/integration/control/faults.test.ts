@@ -87,6 +87,22 @@ describe('a forge that for a minute', () => {
   });
 });
 
+describe('a command whose author the forge does not tell about', () => {
+  it('says so when it is asked why it waits', async () => {
+    const run = await rig.command(3, 'alice');
+    const why = async () => (await rig.store.runs.why(run))?.reasons.map(({ text }) => text);
+    expect(await why()).toEqual(['it waits to be authorised']);
+    rig.forge.fault({ on: () => true, kind: 503 });
+    await rig.start();
+    await rig.settle();
+    expect(await why()).toEqual([
+      expect.stringMatching(
+        /^it waits to be authorised, and the forge does not say whether its author may \(1 try\): GET .*503/,
+      ),
+    ]);
+  });
+});
+
 describe('a forge that is never well again', () => {
   it('is given up after a bounded number of tries, and a command that it was to allow is refused', async () => {
     await rig.start();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainWait } from '../../../../src/server/queue/explain-wait.ts';
 import type { WaitReason } from '../../../../src/server/store/store.ts';
+import { AGENT_LABEL } from '../../../../src/shared/agent/spec.ts';
 import { aRun, aSession } from '../../../support/web-parts.ts';
 
 const next: WaitReason = {
@@ -20,6 +21,14 @@ function explain(wait: WaitReason, sessions: readonly ReturnType<typeof aSession
 }
 
 describe('why a run waits, with the sessions', () => {
+  it('names the setting that a runner for agents has', () => {
+    const agent = aRun({ state: 'queued', labels: [AGENT_LABEL] });
+    const [reason] = explainWait(next, agent, [able], NOW).reasons;
+    expect(reason?.text).toBe(
+      'no connected runner has the labels vole:agent: that of agents has a runner with --agent-url',
+    );
+  });
+
   it.each([
     ['no-runner', []],
     ['no-runner', [{ ...able, slot: -1 }]],
