@@ -32,7 +32,8 @@ export const helloSchema = z.object({
   /** 0-based; -1 for the probe that a process makes before its slots. */
   slot: z.number().int().min(-1),
   slots: z.number().int().positive(),
-  labels: z.array(z.string().max(100)).max(100).default([]),
+  /** As many as a runner may be given, and the one that it offers by itself. */
+  labels: z.array(z.string().max(100)).max(101).default([]),
   /** Globs over `owner/name`; empty takes every repository. */
   repos: z.array(z.string().max(300)).max(1000).default([]),
   engine: z.string().max(50).default('none'),
