@@ -79,6 +79,8 @@ export class RunInFlight {
   readonly #link: SessionLink;
   readonly #abort = new AbortController();
   readonly #startedAt = Date.now();
+  readonly #refusal: RunOutcome | null;
+  #room: Promise<JobRoom> | null = null;
   #reporter: Reporter | null = null;
   #port: WorkerPort | null = null;
   #task: RunningTask | null = null;
@@ -94,6 +96,7 @@ export class RunInFlight {
     this.#services = services;
     this.spec = spec;
     this.#link = link;
+    this.#refusal = notAllowed(spec, services.hostJobs, services.engine !== null);
   }
 
   /** It has ended here and only has to be reported. */
@@ -101,15 +104,29 @@ export class RunInFlight {
     return this.#reporting;
   }
 
+  /** Begins to make the room of a run that is not accepted yet: where it takes no turn and no engine. */
+  prepare(): void {
+    if (this.#refusal || inContainer(this.spec)) return;
+    this.#room = this.#services.makeRoom(this.spec, this.#abort.signal);
+    this.#room.catch(() => {}); // told by whoever uses it
+  }
+
+  /** It was not accepted: nothing of it stays here. */
+  async giveUp(): Promise<void> {
+    this.#abort.abort(new Error('the run was not accepted'));
+    const room = await this.#room?.catch(() => null);
+    room?.releaseCache({ joined: false });
+    room?.dispose();
+  }
+
   /** Never rejects: what goes wrong is the outcome. */
   async execute(leaseSeconds: number): Promise<RunEnd> {
     const reporter = this.#startReporter(leaseSeconds);
-    const refusal = notAllowed(this.spec, this.#services.hostJobs, this.#services.engine !== null);
-    if (refusal) return await this.#report(refusal, 0, reporter);
+    if (this.#refusal) return await this.#report(this.#refusal, 0, reporter);
     if (this.spec.image !== null) await this.#services.afterwards.room();
     let room: JobRoom;
     try {
-      room = await this.#services.makeRoom(this.spec, this.#abort.signal);
+      room = await (this.#room ?? this.#services.makeRoom(this.spec, this.#abort.signal));
     } catch (error) {
       return await this.#report(unprepared(error, this.#stop), 0, reporter);
     }

@@ -26,6 +26,7 @@ export interface SlotServices {
 
 interface Job {
   readonly spec: JobSpec;
+  readonly run: RunInFlight;
   readonly leaseSeconds: number;
   /** Gives back the cores and memory it claimed. */
   readonly release: () => void;
@@ -170,23 +171,28 @@ export class Slot {
       return { type: 'not-accepted' };
     }
     const { leaseSeconds } = session.welcome;
-    return { type: 'job', job: { spec: parsed.spec, leaseSeconds, release } };
+    const run = new RunInFlight(this.#services.runs, parsed.spec, this.#link);
+    return { type: 'job', job: { spec: parsed.spec, run, leaseSeconds, release } };
   }
 
-  /** The run is ours once the server has said so: until then it may have been given to another. */
+  /**
+   * The run is ours once the server has said so: until then it may have been given to another. What it holds
+   * on this host is made meanwhile.
+   */
   async #accept(job: Job): Promise<SlotEvent<Job>> {
     const session = this.#link.current;
+    job.run.prepare();
     const reply = await session?.heartbeat(job.spec.run, job.spec.attempt);
     if (reply?.type === 'ok') return { type: 'accepted' };
+    await job.run.giveUp();
     job.release();
     return reply?.type === 'stale' ? { type: 'not-accepted' } : { type: 'unanswered' };
   }
 
   async #execute(job: Job): Promise<SlotEvent<Job>> {
-    const run = new RunInFlight(this.#services.runs, job.spec, this.#link);
-    this.#run = run;
+    this.#run = job.run;
     this.#services.onRunStarted(job.spec, this.index);
-    const end = await run.execute(job.leaseSeconds);
+    const end = await job.run.execute(job.leaseSeconds);
     this.#run = null;
     job.release();
     this.#services.onRunEnded(job.spec, this.index, end);
