@@ -41,6 +41,15 @@ describe('a model’s service that fails', { timeout: AGENT_TEST_MS }, () => {
     expect(run.log).toContain("the model's service, try 1: the script says 500");
   });
 
+  it('is what is reported where it fails for as long as the turn may last', async () => {
+    const run = await rig.run({ turnTimeoutMs: 15_000 });
+    rig.model.answer({ status: 503 });
+    expect(await oneTurn(run)).toMatchObject({
+      reason: 'provider',
+      why: "the turn is over its 15 s, and the model's service failed to its end: the script says 503",
+    });
+  });
+
   it('is no failure where it answers after all', async () => {
     const run = await rig.run();
     rig.model.answer({ status: 500, headers: SOON }, { drop: true }, { say: 'here I am' });

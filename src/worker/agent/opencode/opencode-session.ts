@@ -91,17 +91,17 @@ export class OpenCodeSession implements AgentSession {
     cut: AbortController,
   ): Promise<{ type: 'end'; end: TurnEnd } | { type: 'lost'; why: string; prompted: boolean }> {
     const end = (end: TurnEnd): { type: 'end'; end: TurnEnd } => ({ type: 'end', end });
-    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
+    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut, progress));
     const connected = await this.#host.connect();
     if (!connected.ok) return end(connected.failure);
     const { connection } = connected;
     const before = await this.#newest(connection, cut.signal);
-    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
+    if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut, progress));
     if (!before.ok) return { type: 'lost', why: before.why, prompted: false };
     const listener = new Listener(connection, this.id, progress, cut.signal);
     try {
       await listener.listening;
-      if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut));
+      if (cut.signal.aborted) return end(this.#ofCut(cut.signal.reason as Cut, progress));
       const sent = await connection.ask((client, options) =>
         client.session.promptAsync(promptOf(this.id, request, this.#host.parts.options.models), options),
       );
@@ -110,7 +110,7 @@ export class OpenCodeSession implements AgentSession {
       const look = await this.#wait(connection, before.data, listener, progress, cut);
       if (cut.signal.aborted) {
         await this.#abort(connection, before.data);
-        return end(this.#ofCut(cut.signal.reason as Cut));
+        return end(this.#ofCut(cut.signal.reason as Cut, progress));
       }
       if (look.type === 'unreachable') return { type: 'lost', why: look.why, prompted: true };
       if (look.type === 'ended' && look.last === null && listener.error !== null) {
@@ -206,13 +206,16 @@ export class OpenCodeSession implements AgentSession {
     }
   }
 
-  #ofCut(cut: Cut): TurnEnd {
+  #ofCut(cut: Cut, { failing }: Progress): TurnEnd {
     const { main, options } = this.#host.parts;
     switch (cut) {
       case 'stopped':
         return failed('stopped', main.stopped?.why ?? 'the run was stopped');
-      case 'timeout':
-        return failed('timeout', `the turn is over its ${Math.round(options.turnTimeoutMs / 1000)} s`);
+      case 'timeout': {
+        const over = `the turn is over its ${Math.round(options.turnTimeoutMs / 1000)} s`;
+        if (failing === null) return failed('timeout', over);
+        return failed('provider', `${over}, and the model's service failed to its end: ${failing}`);
+      }
       case 'steps':
         return failed('no-answer', 'the agent came to no end, though it was told to');
       default:

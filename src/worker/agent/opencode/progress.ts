@@ -14,6 +14,8 @@ export class Progress {
   readonly #said = new Set<string>();
   /** Answers of the model so far. */
   steps = 0;
+  /** What the model's service said when it was last asked, where it failed then. */
+  failing: string | null = null;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -25,6 +27,7 @@ export class Progress {
     } else if (part.type === 'step-start') {
       this.#once(part.id, () => {
         this.steps++;
+        this.failing = null;
         return [];
       });
     } else if (part.type === 'tool') {
@@ -42,7 +45,9 @@ export class Progress {
   }
 
   status(status: SessionStatus): void {
-    if (status.type === 'retry') this.note(`the model's service, try ${status.attempt}: ${status.message}`);
+    if (status.type !== 'retry') return;
+    this.failing = status.message;
+    this.note(`the model's service, try ${status.attempt}: ${status.message}`);
   }
 
   /** A line that is worth saying once in a turn. */
