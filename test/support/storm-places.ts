@@ -23,8 +23,16 @@ export type StormPlace = (line: readonly string[]) => StormProcess;
 
 export const onHost: StormPlace = (line) => startedHere(line, (child) => child.pid ?? 0);
 
+/** What makes the namespace is never signalled itself: stopped, it would not see its program end. */
 export const inPidNamespace: StormPlace = (line) =>
-  startedHere([...IN_PID_NAMESPACE, ...line], (child) => programOf(child, true) || (child.pid ?? 0));
+  startedHere([...IN_PID_NAMESPACE, ...line], async (child) => {
+    const { pid } = await until('a program in its namespace', () => {
+      if (child.exitCode !== null || child.signalCode !== null) return { pid: 0 };
+      const pid = programOf(child, true);
+      return pid > 0 && { pid };
+    });
+    return pid;
+  });
 
 /** Its pid is that of the program that gets the signals, as this process sees it; 0 has ended. */
 function startedHere(
