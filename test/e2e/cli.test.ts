@@ -101,7 +101,7 @@ describe('bad input gives one line that names it', () => {
     [
       'a label that is not given',
       ['--labels', 'a,vole:agent'],
-      /^vole: --labels: vole:agent is offered by .*\n$/,
+      /^vole: --labels: 'vole:agent' is not allowed; use labels that do not begin with vole:.*\n$/,
     ],
     ['jobs that are no number', ['--jobs', 'x'], /^vole: --jobs: 'x' is not allowed; .*\n$/],
     [
