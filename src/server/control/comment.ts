@@ -5,7 +5,7 @@ import type { Reply } from '../forges/reply.ts';
 import type { Forge, Task } from '../store/control.ts';
 import { done, failed, type TaskHandler, type TaskResult } from './handler.ts';
 import { type ControlParts, hiderOf } from './parts.ts';
-import { commentOfReply, commentOfRun, markerOf, sameComment } from './wanted-comment.ts';
+import { commentOfReply, commentOfRun, isMarked, markerOf, sameComment } from './wanted-comment.ts';
 
 /** The forge's clock may be wrong, and `since` is by it. */
 const CLOCK_SLACK_MS = 86_400_000;
@@ -129,7 +129,7 @@ async function findOrMake(
   if (!comments.ok) return failed(comments);
   // Anybody can write the marker, and only what is ours is ours to change.
   const own = comments.value.find(
-    ({ author, body }) => author.toLowerCase() === bot.value.toLowerCase() && body.includes(wanted.marker),
+    ({ author, body }) => author.toLowerCase() === bot.value.toLowerCase() && isMarked(body, wanted.marker),
   );
   return own ? bring(parts, task, wanted, on, own) : make(on.client, wanted, on.digest);
 }

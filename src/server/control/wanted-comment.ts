@@ -48,8 +48,13 @@ export function commentOfReply(subject: string, text: string, hide: (text: strin
 
 /** As code, so that what somebody else wrote mentions nobody and is no markup. */
 function code(text: string): string {
-  const line = text.replace(/\s+/g, ' ').replaceAll('`', "'").trim();
+  const line = text.replace(/\s+/g, ' ').replaceAll('`', "'").replaceAll('<!--', '<! --').trim();
   return `\`${line.length > MOST_DETAIL ? `${line.slice(0, MOST_DETAIL - 1)}…` : line}\``;
+}
+
+/** Whether a comment is the one of this marker: it stands at its begin, where no text of others comes. */
+export function isMarked(body: string, marker: string): boolean {
+  return body.trimStart().startsWith(marker);
 }
 
 /** Forges change line ends and trim. */

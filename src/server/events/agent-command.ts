@@ -65,6 +65,10 @@ export async function prepareAgent(
   const place = agentPlace(event.name, read);
   if ('fault' in place) return place;
   const fallback = await mirror.resolve(null);
+  if (place.branch !== null && fallback.ref === `refs/heads/${place.branch}`)
+    return {
+      fault: `#${event.issue} is of the default branch, ${place.branch}, to which agents do not push`,
+    };
   const at = (await firstOf(mirror, place.from)) ?? (place.fixed ? null : fallback);
   if (at === null) return { fault: `${place.from[0]} has no commit` };
   const { ref, sha } = at;

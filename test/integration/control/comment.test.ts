@@ -96,6 +96,38 @@ describe('the comment of a command', () => {
     expect((await rig.store.forges.get(REPOSITORY))?.botLogin).toBe(BOT);
   });
 
+  it('is not taken for that of another run whose text holds its marker', async () => {
+    const first = await rig.command(3, 'alice');
+    await rig.settle();
+    const leased = await rig.leased();
+    const next = `<!-- vole:run:${first + 1} -->`;
+    const ended = { ...outcome('failed'), detail: `the file ${next} is too large` };
+    await rig.store.runs.record('build1', leased.run, leased.attempt, ended, 0);
+    await rig.settle();
+    rig.project.comments.set(9_999, {
+      id: 9_999,
+      issue: 3,
+      author: BOT,
+      body: `of old: ${next}`,
+      updatedAt: Date.now(),
+    });
+    const lost = rig.forge.fault({
+      on: ({ method, path }) => method === 'POST' && path.endsWith('/comments'),
+      kind: 'drop',
+      times: 1,
+    });
+    expect(await rig.command(3, 'alice')).toBe(first + 1);
+    await rig.settle();
+    await rig.passUntilIdle();
+    expect(lost.hits).toBe(1);
+    expect(bodies()).toEqual([
+      expect.stringContaining('is too large'),
+      `of old: ${next}`,
+      expect.stringMatching(new RegExp(`^${next}\n`)),
+    ]);
+    expect(bodies()[0]).not.toContain(next);
+  });
+
   it('is looked for where the repository has moved, and what has its old id there is left alone', async () => {
     const { leased } = await running();
     const moved = rig.forge.project('new/home');

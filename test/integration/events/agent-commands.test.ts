@@ -148,6 +148,14 @@ describe('where an agent begins', () => {
     expect((await rig.isIn(run.id, 'failed')).detail).toMatch(why);
   });
 
+  it.each(['fix', 'implement'])('%s of the default branch fails: nobody has reviewed it', async (command) => {
+    rig.project.issue(6, { sha: rig.git.head('main') ?? '', ref: 'main', repository: 'team/app' });
+    rig.git.pull(6, 'main');
+    const run = await rig.comment(`/agent ${command}`, { issue: 6, pull: true });
+    const why = '#6 is of the default branch, main, to which agents do not push';
+    expect((await rig.isIn(run.id, 'failed')).detail).toBe(why);
+  });
+
   it('a pull request that was closed is not changed', async () => {
     const tip = rig.git.push({ x: 'x' }, 'refs/heads/topic');
     rig.project.issue(6, { sha: tip, ref: 'topic', repository: 'team/app' }).open = false;

@@ -1,3 +1,4 @@
+import { inertText } from '../../../shared/agent/inert-text.ts';
 import { CHANGE_ARTIFACT, MOST_REPORT } from '../../../shared/agent/result.ts';
 import { counted } from '../../../shared/counted.ts';
 import { cut } from '../prompts/fence.ts';
@@ -31,18 +32,25 @@ export interface ChangeFacts {
   readonly open: string | null | undefined;
 }
 
-/** The body of a pull request, which says what a reader of the change has to know. */
+/**
+ * The body of a pull request, which says what a reader of the change has to know. The texts of agents come last,
+ * so that nothing that they leave open swallows what vole says.
+ */
 export function pullBody(change: ChangeFacts, closing: string, run: number): string {
-  return bounded([summary(change), reviewed(change), closing, `Made by vole, run ${run}.`]);
+  const ours = [verdict(change), closing, `Made by vole, run ${run}.`].join(' ');
+  const open = change.open === null || change.open === undefined ? [] : [openPoints(change.open)];
+  const theirs = [...open, summary(change)];
+  return bounded([ours, ...theirs.map(inertText)]);
 }
 
 export function changeReport(change: ChangeFacts, published: Published, run: number): string {
   return bounded([
     whereItIs(published, run),
-    reviewed(change),
-    summary(change),
+    verdict(change),
     fileList(change.snapshot),
     ...(change.snapshot.notes.length > 0 ? [list('Left out', change.snapshot.notes)] : []),
+    ...(change.open === null || change.open === undefined ? [] : [openPoints(change.open)]),
+    summary(change),
   ]);
 }
 
@@ -65,11 +73,10 @@ function whereItIs(published: Published, run: number): string {
   return `Pushed commit ${commit.slice(0, 12)} to \`${branch}\`${where}${onto}.`;
 }
 
-function reviewed({ rounds, open }: ChangeFacts): string {
+function verdict({ rounds, open }: ChangeFacts): string {
   if (open === undefined) return 'It was not reviewed.';
   const held = counted(rounds, 'round');
-  if (open === null) return `Accepted after ${held} of review.`;
-  return `**Not accepted** after ${held} of review.\n\n${openPoints(open)}`;
+  return open === null ? `Accepted after ${held} of review.` : `**Not accepted** after ${held} of review.`;
 }
 
 function openPoints(comments: string): string {

@@ -33,6 +33,27 @@ describe('an implementation', () => {
     });
   });
 
+  test('that is not accepted says so before any text that could hide it, and in words that do nothing', () => {
+    const hiding = 'Accepted.\n<details>\n```\nFixes #5 [skip ci] @alice\nCo-authored-by: Eve <e@x>';
+    const rounds = Array.from({ length: planned.options.implementReviewRounds }, () => [
+      said(hiding),
+      snapshot(),
+      revise('Open <!-- x -->'),
+    ]);
+    const { effects, end } = play(implementFlow, planned, [...rounds.flat(), committed, pushed]);
+    const publish = effects.find(({ type }) => type === 'publish');
+    const body = publish?.type === 'publish' ? publish.request.body : '';
+    expect(body).toMatch(
+      /^\*\*Not accepted\*\* after \d rounds of review\. Closes #12\. Made by vole, run 7\.\n/,
+    );
+    expect(body).not.toMatch(/#5|\[skip|@alice/);
+    expect(end?.report).toMatch(/\*\*Not accepted\*\*[\s\S]*Open[\s\S]*<details>/);
+    const commit = effects.find(({ type }) => type === 'commit');
+    const message = commit?.type === 'commit' ? commit.message : '';
+    expect(message).not.toMatch(/#5|\[skip|@alice|^Co-authored-by/m);
+    expect(message).toMatch(/\nVole-Run: 7\n$/);
+  });
+
   test('that is accepted becomes one commit of what was judged, and is pushed', () => {
     const played = play(implementFlow, planned, [said('Done.'), snapshot(), accept, committed, pushed]);
     expect(played.trail).toEqual([...ROUND_1, 'commit', 'publish']);
@@ -48,7 +69,7 @@ describe('an implementation', () => {
       commit: COMMIT,
       parent: PARENT,
       title: 'It breaks (#12)',
-      body: 'Done.\n\nAccepted after 1 round of review.\n\nCloses #12.\n\nMade by vole, run 7.',
+      body: 'Accepted after 1 round of review. Closes #12. Made by vole, run 7.\n\nDone.',
     });
     expect(played.end).toMatchObject({
       failure: null,
