@@ -113,7 +113,7 @@ export const AGENT_SETTINGS = {
     doc: 'Which .NET SDK the install script `dotnet` installs: `LTS`, `STS` or a version such as `8.0`.',
   },
   'bot-name': {
-    kind: { type: 'string', maxLength: 100 },
+    kind: { type: 'signature', maxLength: 100 },
     default: 'vole',
     commands: ['runner'],
     value: 'NAME',
@@ -121,7 +121,7 @@ export const AGENT_SETTINGS = {
     doc: "Author of an agent's commits.",
   },
   'bot-email': {
-    kind: { type: 'string', maxLength: 200 },
+    kind: { type: 'signature', maxLength: 200 },
     default: 'vole@localhost',
     commands: ['runner'],
     value: 'ADDRESS',

@@ -16,6 +16,8 @@ export function allowedText(kind: SettingKind): string {
     }
     case 'word':
       return 'a word of at most 30 letters, digits, `-` and `_`';
+    case 'signature':
+      return `one line without < and >, at most ${kind.maxLength} characters`;
     case 'user':
       return 'USER or USER:GROUP, each a name or a number';
     case 'path':
@@ -26,7 +28,7 @@ export function allowedText(kind: SettingKind): string {
       return `a list separated by commas${most}`;
     }
     case 'flag':
-      return 'true or false';
+      return 'true or false (also yes, no, on, off, 1, 0)';
     case 'int':
       return `a whole number from ${kind.min} to ${kind.max}`;
     case 'number':
@@ -60,6 +62,8 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
       return text.trim().length > (kind.maxLength ?? Infinity) ? null : text.trim() || null;
     case 'word':
       return /^[A-Za-z0-9_-]{1,30}$/.test(text) ? text : null;
+    case 'signature':
+      return signatureOf(text, kind.maxLength);
     case 'user':
       return text.length <= 100 && /^\w[\w.-]*(?::\w[\w.-]*)?$/.test(text) ? text : null;
     case 'path':
@@ -92,6 +96,13 @@ function valueOf(kind: SettingKind, text: string, cwd: string): SettingValue | n
     case 'version':
       return /^[A-Za-z0-9][A-Za-z0-9.-]{0,29}$/.test(text) ? text : null;
   }
+}
+
+/** Git would take the others out without a word. */
+function signatureOf(text: string, maxLength: number): string | null {
+  const line = text.trim();
+  // oxlint-disable-next-line no-control-regex
+  return line === '' || line.length > maxLength || /[<>\u0000-\u001f\u007f]/.test(line) ? null : line;
 }
 
 function within(value: number | null, min: number, max: number): number | null {

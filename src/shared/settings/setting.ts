@@ -3,6 +3,8 @@ export type SettingKind =
   | { type: 'string'; maxLength?: number }
   /** Letters, digits, `-` and `_`, at most 30. */
   | { type: 'word' }
+  /** A part of who signs a commit: one line without `<` and `>`. */
+  | { type: 'signature'; maxLength: number }
   /** `USER` or `USER:GROUP`, each a name or a number. */
   | { type: 'user' }
   | { type: 'path' }

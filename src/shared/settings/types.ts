@@ -17,7 +17,7 @@ export type SizeOrShare = { readonly bytes: number } | { readonly share: number 
 /** The value that a setting of this kind has in code. */
 export type ValueOf<Kind extends SettingKind> = Kind extends { type: 'choice'; of: readonly (infer Word)[] }
   ? Word
-  : Kind extends { type: 'string' | 'word' | 'user' | 'path' | 'web-url' | 'version' }
+  : Kind extends { type: 'string' | 'word' | 'signature' | 'user' | 'path' | 'web-url' | 'version' }
     ? string
     : Kind extends { type: 'list' }
       ? readonly string[]

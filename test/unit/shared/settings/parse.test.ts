@@ -27,6 +27,13 @@ describe('a value', () => {
     expect(value({ type: 'path' }, 'a\0b')).toMatch(/^refused/);
   });
 
+  it('is a name by which a commit is signed', () => {
+    const name: SettingKind = { type: 'signature', maxLength: 20 };
+    expect(value(name, ' vole, the bot ')).toBe('vole, the bot');
+    for (const text of ['', 'a <b>', 'a\nX: y', 'x'.repeat(21)])
+      expect(value(name, text)).toBe('refused: one line without < and >, at most 20 characters');
+  });
+
   it('is a user of an image, and never an option', () => {
     for (const user of ['1000', 'ci', 'ci:1000', 'a.b-c:d_e'])
       expect(value({ type: 'user' }, user)).toBe(user);
@@ -71,7 +78,7 @@ describe('a value', () => {
       false,
       false,
     ]);
-    expect(value({ type: 'flag' }, 'maybe')).toBe('refused: true or false');
+    expect(value({ type: 'flag' }, 'maybe')).toBe('refused: true or false (also yes, no, on, off, 1, 0)');
   });
 });
 
