@@ -14,6 +14,8 @@ import { benchRun } from './bench-run.ts';
 import { benchRunner } from './bench-runner.ts';
 
 const LOOK_MS = 20;
+/** Jobs that are not counted: by then threads, connections and code are as in a runner that has run for a while. */
+const WARM_UP = 100;
 const WHERE = { repository: 'bench/slots', image: null };
 
 export interface SlotsBench {
@@ -76,7 +78,7 @@ function commandOf(request: SlotsRequest): string {
 async function bare(request: SlotsRequest, threads: number, script: string): Promise<number> {
   const workerFile = fileURLToPath(new URL('bench-task.js', import.meta.url));
   const command = { file: '/bin/sh', args: ['-e', script] };
-  const { seconds } = await bareLoop({ workerFile, threads, count: request.count, command });
+  const { seconds } = await bareLoop({ workerFile, threads, count: request.count, warmUp: WARM_UP, command });
   return request.count / seconds;
 }
 
@@ -100,7 +102,7 @@ async function slots(
     const runner = await benchRunner(server, path.join(folder, 'dir'), jobs, env);
     try {
       const idleMiB = residentMiB(runner.pid);
-      await pipelineOf(server, request, jobs * 3); // threads, connections and code are warm after it
+      await pipelineOf(server, request, WARM_UP);
       const ids = await pipelineOf(server, request, request.count);
       const runs = await Promise.all(ids.map((id) => server.store.runs.get(id)));
       const starts = runs.map((run) => run?.startedAt ?? 0);

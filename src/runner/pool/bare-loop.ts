@@ -2,15 +2,16 @@ import { Piscina } from 'piscina';
 
 /**
  * The bare loop that `vole bench` sets slots against: the same pool with the same options and as many
- * threads, each doing nothing but spawn the command.
+ * threads, each doing nothing but spawn the command. `warmUp` of them come before those that count.
  */
 export async function bareLoop(options: {
   workerFile: string;
   threads: number;
   count: number;
+  warmUp: number;
   command: { file: string; args: string[] };
 }): Promise<{ seconds: number }> {
-  const { workerFile, threads, count, command } = options;
+  const { workerFile, threads, count, warmUp, command } = options;
   const pool = new Piscina({
     filename: workerFile,
     minThreads: threads,
@@ -20,7 +21,7 @@ export async function bareLoop(options: {
     recordTiming: false,
   });
   try {
-    const warm = Array.from({ length: threads * 2 }, () => pool.run(command));
+    const warm = Array.from({ length: warmUp }, () => pool.run(command));
     await Promise.all(warm);
     const start = performance.now();
     const codes = (await Promise.all(Array.from({ length: count }, () => pool.run(command)))) as number[];
