@@ -19,7 +19,7 @@ import { followUpOf } from './follow-up.ts';
 import { foreignSession } from './foreign-session.ts';
 import { type HandInState, handIn, handInNext } from './hand-in.ts';
 import { failureReport } from './report.ts';
-import { isAnswer, VERDICT_SCHEMA, verdictOf } from './verdict.ts';
+import { isAnswer, noVerdict, reviewTurn, verdictOf } from './verdict.ts';
 
 interface Round {
   readonly round: number;
@@ -122,9 +122,7 @@ function looked(
 }
 
 function review(state: Extract<ImplementState, { at: 'reviewing' }>, prompt: string): Step<ImplementState> {
-  const request = { role: 'review', prompt, schema: VERDICT_SCHEMA } as const;
-  const phase = `review ${state.round}`;
-  return { state, effect: { type: 'turn', phase, session: 'reviewer', fresh: !state.again, request } };
+  return { state, effect: reviewTurn(state.round, state.again, prompt) };
 }
 
 function reviewed(
@@ -137,8 +135,7 @@ function reviewed(
   const verdict = verdictOf(event);
   if (verdict === null) {
     if (!state.again) return review({ ...state, again: true }, VERDICT_AGAIN);
-    const failure = agentFailed(`review ${round}: the reviewer gave no verdict, asked twice`);
-    return ended(failure, round - 1, said);
+    return ended(noVerdict(round), round - 1, said);
   }
   const accepted = verdict.verdict === 'accept';
   if (!accepted && round < facts.options.implementReviewRounds) {

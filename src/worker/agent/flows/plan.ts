@@ -20,7 +20,7 @@ import {
 import { followUpOf } from './follow-up.ts';
 import { foreignSession } from './foreign-session.ts';
 import { failureReport, MOST_PLAN, planReport, quotable } from './report.ts';
-import { isAnswer, VERDICT_SCHEMA, verdictOf } from './verdict.ts';
+import { isAnswer, noVerdict, reviewTurn, verdictOf } from './verdict.ts';
 
 export type PlanState =
   | { readonly at: 'resuming' }
@@ -104,9 +104,7 @@ function drafted(facts: FlowFacts, round: number, text: string): Step<PlanState>
 }
 
 function review(state: Extract<PlanState, { at: 'reviewing' }>, prompt: string): Step<PlanState> {
-  const request = { role: 'review', prompt, schema: VERDICT_SCHEMA } as const;
-  const phase = `review ${state.round}`;
-  return { state, effect: { type: 'turn', phase, session: 'reviewer', fresh: !state.again, request } };
+  return { state, effect: reviewTurn(state.round, state.again, prompt) };
 }
 
 function reviewed(
@@ -119,8 +117,7 @@ function reviewed(
   const verdict = verdictOf(event);
   if (verdict === null) {
     if (!state.again) return review({ ...state, again: true }, VERDICT_AGAIN);
-    const failure = agentFailed(`review ${round}: the reviewer gave no verdict, asked twice`);
-    return ended(failure, { text: plan, accepted: false }, round - 1, failureReport(plan));
+    return ended(noVerdict(round), { text: plan, accepted: false }, round - 1, failureReport(plan));
   }
   if (verdict.verdict === 'accept') {
     return ended(null, { text: plan, accepted: true }, round, planReport(plan, round, null));

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import type { FlowEvent } from './flow.ts';
+import { agentFailed } from './failures.ts';
+import type { Effect, FlowEvent, FlowFailure } from './flow.ts';
 
 const verdictSchema = z.object({ verdict: z.enum(['accept', 'revise']), comments: z.string() });
 export type Verdict = z.infer<typeof verdictSchema>;
 
 /** What a review is asked for, as the engine hands it to the model. */
-export const VERDICT_SCHEMA: Readonly<Record<string, unknown>> = {
+const VERDICT_SCHEMA: Readonly<Record<string, unknown>> = {
   type: 'object',
   properties: {
     verdict: {
@@ -24,6 +25,16 @@ export function verdictOf(event: FlowEvent): Verdict | null {
   if (event.type !== 'said') return null;
   const parsed = verdictSchema.safeParse(event.structured);
   return parsed.success ? parsed.data : null;
+}
+
+/** A review in a session of its own; `again`: the same one is asked once more for its verdict. */
+export function reviewTurn(round: number, again: boolean, prompt: string): Extract<Effect, { type: 'turn' }> {
+  const request = { role: 'review', prompt, schema: VERDICT_SCHEMA } as const;
+  return { type: 'turn', phase: `review ${round}`, session: 'reviewer', fresh: !again, request };
+}
+
+export function noVerdict(round: number): FlowFailure {
+  return agentFailed(`review ${round}: the reviewer gave no verdict, asked twice`);
 }
 
 /** Whether a review's turn ended with an answer that may be asked for once more. */
