@@ -128,6 +128,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       searchFile: options.searchFile,
       path: options.baseEnv['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       say: (facts, line) => log.info(facts, line),
+      warn: (facts, line) => log.warn(facts, line),
     });
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const afterwards = new Afterwards(options.jobs);

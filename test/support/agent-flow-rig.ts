@@ -40,6 +40,7 @@ export class AgentFlowRig {
       path: process.env['PATH'] ?? '/usr/bin:/bin',
       searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: () => {},
+      warn: () => {},
     });
     const worker = new WorkerRig({ threads: 2, agentServer: () => server.access() });
     cleanup.defer(() => model.close());

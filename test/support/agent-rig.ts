@@ -76,6 +76,7 @@ export class AgentRig {
       path: process.env['PATH'] ?? '/usr/bin:/bin',
       searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: (facts, line) => void said.push(`${line} ${JSON.stringify(facts)}`),
+      warn: (_facts, line) => void said.push(`warning: ${line}`),
       ...options,
     });
     const rig = new AgentRig({ model, dir, server, said });

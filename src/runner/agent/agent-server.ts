@@ -19,7 +19,7 @@ export interface AgentServerParts {
   readonly process: string;
   readonly options: Pick<AgentOptions, 'models'>;
   readonly service: AgentService;
-  /** PATH of the agents' commands, behind the tools of the directory. */
+  /** PATH of the server, and of the agents' commands behind the tools of the directory. */
   readonly path: string;
   /** Of the built program: what is run as `rg` where there is none on that PATH. */
   readonly searchFile: string;
@@ -31,10 +31,14 @@ export interface AgentServerParts {
   readonly answerMs?: number;
   /** What became of it, for the runner's own log. */
   readonly say: (facts: object, line: string) => void;
+  /** The same, where an operator should look. */
+  readonly warn: (facts: object, line: string) => void;
 }
 
 export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: string };
 
+/** Of files, in one line of the log. */
+const MOST_NAMES = 10;
 const GONE_MS = 10_000;
 const LEAVE_MS = 5_000;
 /** It answers in milliseconds; on a host that is busy it may have no turn for seconds. */
@@ -57,7 +61,10 @@ export class AgentServer {
     this.#parts = parts;
   }
 
-  /** Never rejects. */
+  /**
+   * To be asked before each turn: a server that is gone is started again, and so is one whose home somebody
+   * has put programs or orders into, for it may have them in its memory. Never rejects.
+   */
   async access(): Promise<AgentAnswer> {
     const before = this.#asked;
     if (before && (await this.#isGone()) && this.#asked === before) this.#asked = null;
@@ -112,11 +119,29 @@ export class AgentServer {
     if (server.program.ended) return true;
     try {
       await this.#request(server, '/global/health', { method: 'GET' }, this.#parts.answerMs ?? ANSWER_MS);
-      return false;
     } catch (error) {
       this.#parts.say({}, `the agents' server does not answer and is ended: ${oneLine(error)}`);
       await server.program.stop();
       return true;
+    }
+    // The last thing of the look, and at once: whoever asked meanwhile relies on it too.
+    const foreign = this.#foreign();
+    if (foreign.length === 0) return false;
+    const names = foreign.slice(0, MOST_NAMES).map((name) => JSON.stringify(name));
+    const more = foreign.length > names.length ? ` and ${foreign.length - names.length} more` : '';
+    this.#parts.warn(
+      { home: this.#home?.id },
+      `an agent's command has changed what the agents' server reads, so that is ended: ${names.join(', ')}${more}`,
+    );
+    await server.program.stop();
+    return true;
+  }
+
+  #foreign(): string[] {
+    try {
+      return this.#home?.foreign(this.#parts.searchFile) ?? [];
+    } catch (error) {
+      return [oneLine(error)]; // what cannot be looked at is not to be relied on
     }
   }
 
@@ -164,7 +189,7 @@ export class AgentServer {
     const started = await startOpenCode({
       file: found.file,
       home: home.path,
-      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path, home.programs].join(':'),
+      path: [this.#parts.path, home.programs].join(':'),
       marker: agentMarker(dir.id, name),
       config: openCodeConfig({
         models: options.models,

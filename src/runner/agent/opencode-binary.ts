@@ -3,6 +3,9 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { oneLine } from '../../shared/errors.ts';
 
+/** The one version that the agents' home is made for. */
+export const OPENCODE_VERSION = '1.18.33';
+
 export interface HostKind {
   readonly arch: string;
   /** The C library is musl, as on Alpine. */

@@ -73,6 +73,8 @@ function environment(parts: ProcessParts, password: string): Record<string, stri
     SHELL: parts.config['shell'] as string,
     VOLE_JOB_MARKER: parts.marker,
     OPENCODE_SERVER_PASSWORD: password,
+    // In place of the host's, where an agent that is root could write.
+    OPENCODE_TEST_MANAGED_CONFIG_DIR: `${parts.home}/managed`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(parts.config),
     ...Object.fromEntries(SWITCHED_OFF.map((name) => [`OPENCODE_DISABLE_${name}`, '1'])),
   };

@@ -23,6 +23,7 @@ const server = new AgentServer({
   searchFile: 'none',
   namespaced: how === 'namespaced',
   say: () => {},
+  warn: () => {},
 });
 const answer = await server.access();
 if (!answer.ok) throw new Error(answer.why);
