@@ -59,7 +59,7 @@ export class AgentRig {
   }
 
   static async start(
-    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps' | 'documentationUrl' | 'answerMs'>> & {
+    given: Partial<Pick<AgentServerParts, 'namespace' | 'mostSteps' | 'documentationUrl' | 'answerMs'>> & {
       service?: Partial<AgentService>;
     } = {},
   ): Promise<AgentRig> {

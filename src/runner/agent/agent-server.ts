@@ -11,7 +11,7 @@ import { agentMarker } from './agent-marker.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { findOpenCode, hostKind } from './opencode-binary.ts';
 import { CONTEXT7_URL, MOST_STEPS, openCodeConfig } from './opencode-config.ts';
-import { mayNamespace, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
+import { mayNamespace, type NamespaceKind, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
 
 export interface AgentServerParts {
   readonly dir: RunnerDir;
@@ -23,8 +23,8 @@ export interface AgentServerParts {
   readonly path: string;
   /** Of the built program: what is run as `rg` where there is none on that PATH. */
   readonly searchFile: string;
-  /** False: without a pid namespace, as where the runner may make none. */
-  readonly namespaced?: boolean;
+  /** In place of the best that the runner may make. */
+  readonly namespace?: NamespaceKind;
   readonly mostSteps?: number;
   readonly documentationUrl?: string;
   /** How long it may be silent before it is taken to hang. */
@@ -185,7 +185,7 @@ export class AgentServer {
     home.prepare(this.#parts.searchFile);
     const proxy = (this.#proxy ??= await ModelProxy.start(service));
     const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
-    const namespaced = this.#parts.namespaced ?? (await mayNamespace());
+    const kind = this.#parts.namespace ?? (await mayNamespace());
     const started = await startOpenCode({
       file: found.file,
       home: home.path,
@@ -199,14 +199,14 @@ export class AgentServer {
         mostSteps,
         shell: home.shell,
       }),
-      namespaced,
+      namespace: kind,
     });
     if (!started.ok) return started;
-    const { program, url, password } = started.server;
+    const { program, url, password, namespace } = started.server;
     this.#server = started.server;
     const ms = Math.round(performance.now() - start);
-    say({ pid: program.pid, home: home.id, ms, namespaced }, "the agents' server is ready");
-    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid } };
+    say({ pid: program.pid, home: home.id, ms, namespace: kind }, "the agents' server is ready");
+    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid, namespace } };
   }
 
   /** With a pid namespace there is nothing: the kernel has ended it. */

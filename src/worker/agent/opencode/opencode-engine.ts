@@ -109,7 +109,9 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   }
 
   async endLeft(): Promise<void> {
-    this.#ended.push(...(await endLeftovers(this.parts.processes)));
+    this.#ended.push(
+      ...(await endLeftovers(this.parts.processes, this.#connection?.access.namespace ?? null)),
+    );
   }
 
   /** To the server as it is now: one that has ended is started again. */
