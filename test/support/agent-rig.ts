@@ -133,6 +133,7 @@ export class AgentRig {
       workspace,
       processes: { marker: `${this.dir.id}/${name}`, tree, cgroup },
       say: (line) => void log.push(line),
+      mask: (text) => text,
     });
     this.cleanup.defer(async () => {
       await port.close();

@@ -167,7 +167,9 @@ export class AgentServer {
     try {
       return await this.#tryStart();
     } catch (error) {
-      return { ok: false, why: `the agent's server cannot be started: ${oneLine(error)}` };
+      // What comes of it is shown beside the repository, and names files of this host.
+      this.#parts.warn({}, `the agents' server cannot be started: ${oneLine(error)}`);
+      return { ok: false, why: "it cannot be started; the runner's log says why" };
     }
   }
 
