@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { AgentService } from '../shared/agent/options.ts';
 import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
 import { AgentServer } from './agent/agent-server.ts';
+import { hostKind, missingPackage } from './agent/opencode-binary.ts';
 import { Namespaces } from './cache/namespaces.ts';
 import { OwnersOf } from './cache/owners-of.ts';
 import { SavedCheckouts } from './cache/saved-checkouts.ts';
@@ -42,6 +45,16 @@ async function needTools(names: readonly string[]): Promise<void> {
   }
 }
 
+function keysOf(service: AgentService | undefined): string[] {
+  return [service?.key, service?.context7Key].filter((key) => typeof key === 'string');
+}
+
+/** The same for agents, where this runner is to have them. */
+function needAgent(): void {
+  const missing = missingPackage(hostKind(process.arch, readFileSync('/proc/cpuinfo', 'utf8')));
+  if (missing !== null) throw new VoleError('missing-tool', `for --agent-url: ${missing}`);
+}
+
 /** What the slots of a process share, ready for use. */
 export interface HostServices {
   readonly runs: RunServices;
@@ -67,6 +80,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   step('tools');
   await needTools(['git', 'mkfifo']);
+  if (options.agent) needAgent();
   step('directory');
   const dir = await openDir(options.dir);
   const files = new FileThreads(options.fileThreadFile);
@@ -128,6 +142,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       searchFile: options.searchFile,
       path: options.baseEnv['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
       say: (facts, line) => log.info(facts, line),
+      warn: (facts, line) => log.warn(facts, line),
     });
   const pool = new WorkerPool(options.workerFile, options.jobs);
   const afterwards = new Afterwards(options.jobs);
@@ -150,6 +165,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       agentLeave: async (workspace) => await agents?.leave(workspace),
       task: {
         agent: options.agent?.options ?? null,
+        masked: keysOf(options.agent?.service),
         killGraceMs: options.killGraceMs,
         pipeGraceMs: PIPE_GRACE_MS,
         logLimitBytes: options.logLimitBytes,

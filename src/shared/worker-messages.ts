@@ -29,6 +29,8 @@ export interface WorkerTask {
   readonly spawner: string | null;
   /** How agent runs are done; null where this runner does none. */
   readonly agent: AgentOptions | null;
+  /** Beside the job's secrets: keys of this runner that a run may come upon, to be kept out of all that it says. */
+  readonly masked: readonly string[];
   readonly killGraceMs: number;
   /** How long a step's pipes may stay open after its process exited. */
   readonly pipeGraceMs: number;

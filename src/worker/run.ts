@@ -24,7 +24,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const log = new RunLog({
     fd: task.spoolFd,
     limitBytes: task.logLimitBytes,
-    secrets: secretsOf(task.spec),
+    secrets: [...task.masked, ...secretsOf(task.spec)],
     startedAt: task.startedAt,
     onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
     onFailure: (error) => main.stop(spoolFailure(error)),

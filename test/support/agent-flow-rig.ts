@@ -13,6 +13,9 @@ import { type ModelAnswer, ModelServer, type ToolCall } from './model-server.ts'
 import { Cleanup } from './temp.ts';
 import { type RigRun, WorkerRig } from './worker-rig.ts';
 
+/** What the main thread of a runner has its workers mask. */
+export const SERVICE_KEY = 'key-of-the-service';
+
 /** Agent runs in the built worker, with a real OpenCode server and a scripted model behind it. */
 export class AgentFlowRig {
   readonly cleanup: Cleanup;
@@ -36,10 +39,11 @@ export class AgentFlowRig {
       dir,
       process: `rig-${process.pid}`,
       options: AGENT_OPTIONS,
-      service: { url: model.url, key: 'key-of-the-service', context7Key: null },
+      service: { url: model.url, key: SERVICE_KEY, context7Key: null },
       path: process.env['PATH'] ?? '/usr/bin:/bin',
       searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: () => {},
+      warn: () => {},
     });
     const worker = new WorkerRig({ threads: 2, agentServer: () => server.access() });
     cleanup.defer(() => model.close());
@@ -90,7 +94,11 @@ export class AgentFlowRig {
           ...spec,
         },
       },
-      { marker: `${this.dir.id}/${name}`, agent: { ...AGENT_OPTIONS, ...over.options } },
+      {
+        marker: `${this.dir.id}/${name}`,
+        agent: { ...AGENT_OPTIONS, ...over.options },
+        masked: [SERVICE_KEY],
+      },
       paths,
     );
     run.publish = async (request) => remote.take(run, request);

@@ -59,7 +59,7 @@ export class AgentRig {
   }
 
   static async start(
-    given: Partial<Pick<AgentServerParts, 'namespaced' | 'mostSteps' | 'documentationUrl' | 'answerMs'>> & {
+    given: Partial<Pick<AgentServerParts, 'namespace' | 'mostSteps' | 'documentationUrl' | 'answerMs'>> & {
       service?: Partial<AgentService>;
     } = {},
   ): Promise<AgentRig> {
@@ -76,6 +76,7 @@ export class AgentRig {
       path: process.env['PATH'] ?? '/usr/bin:/bin',
       searchFile: path.resolve(import.meta.dirname, '../../dist/search.js'),
       say: (facts, line) => void said.push(`${line} ${JSON.stringify(facts)}`),
+      warn: (_facts, line) => void said.push(`warning: ${line}`),
       ...options,
     });
     const rig = new AgentRig({ model, dir, server, said });
@@ -132,6 +133,7 @@ export class AgentRig {
       workspace,
       processes: { marker: `${this.dir.id}/${name}`, tree, cgroup },
       say: (line) => void log.push(line),
+      mask: (text) => text,
     });
     this.cleanup.defer(async () => {
       await port.close();

@@ -31,6 +31,8 @@ export type ModelAnswer =
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** 200 with a body that is no answer at all. */
   | { readonly nonsense: string }
+  /** 200 with a page, as from an address that is another service's. */
+  | { readonly page: string; readonly type: string }
   /** The connection is broken. */
   | { readonly drop: true };
 
@@ -160,6 +162,9 @@ function send(answer: ModelAnswer, streamed: boolean, request: ModelRequest, res
   } else if ('nonsense' in answer) {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
     response.end(answer.nonsense);
+  } else if ('page' in answer) {
+    response.writeHead(200, { 'content-type': answer.type });
+    response.end(answer.page);
   } else if (streamed) {
     stream(answer, request, response);
   } else {

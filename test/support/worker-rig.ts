@@ -221,6 +221,7 @@ export class RigRun {
         container: null,
         killGraceMs: 5_000,
         agent: null,
+        masked: [],
         pipeGraceMs: 1_000,
         logLimitBytes: 64 * 1024 * 1024,
         artifactLimitBytes: 1024 * 1024 * 1024,

@@ -3,12 +3,18 @@ import path from 'node:path';
 import { guardName } from '../../shared/dir-layout.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
-import { PLUGIN_PACKAGE, searchProgram, shellWrapper } from './home-files.ts';
+import { foreignIn } from './foreign-files.ts';
+import { CONFIG_FILES, searchProgram, shellWrapper } from './home-files.ts';
 
 /** Where the server keeps its sessions, below HOME: the one thing that stays from one start to the next. */
 const STORE = ['.local', 'share', 'opencode'];
 /** In the store, what the server would take for its own settings. */
 const NO_SESSIONS = ['auth.json', 'mcp-auth.json', 'bin'];
+const CONFIG = '.config/opencode';
+/** Folders that the server makes and that stay empty: it would run what is in the last one. */
+const MADE_EMPTY = ['.cache', '.cache/opencode', '.cache/opencode/bin', '.local', '.local/share'];
+/** What the server writes and neither executes nor takes for orders. */
+const ITS_OWN = [STORE.join('/'), '.local/state', 'tmp'];
 
 /** A HOME of the agents' server, held by this process. */
 export class AgentHome {
@@ -49,22 +55,42 @@ export class AgentHome {
     for (const name of NO_SESSIONS) {
       rmSync(path.join(this.path, ...STORE, name), { recursive: true, force: true });
     }
-    const config = path.join(this.path, '.config', 'opencode');
-    mkdirSync(path.join(config, 'node_modules'), { recursive: true });
-    for (const [name, text] of Object.entries(PLUGIN_PACKAGE)) writeFileSync(path.join(config, name), text);
-    mkdirSync(path.dirname(this.shell));
-    mkdirSync(path.join(this.path, 'tmp'));
-    const jobs = realpathSync(this.#dir.layout.jobs);
-    writeFileSync(this.shell, shellWrapper({ jobs, directory: this.#dir.id }));
-    mkdirSync(this.programs);
-    const search = path.join(this.programs, 'rg');
-    writeFileSync(search, searchProgram(process.execPath, searchFile));
-    for (const program of [this.shell, search]) chmodSync(program, 0o755);
+    const { folders, files } = this.#prepared(searchFile);
+    for (const folder of folders) mkdirSync(path.join(this.path, folder), { recursive: true });
+    for (const [name, text] of files) writeFileSync(path.join(this.path, name), text);
+    for (const program of [this.shell, path.join(this.programs, 'rg')]) chmodSync(program, 0o755);
+  }
+
+  /**
+   * Names of what somebody else than `prepare` and the server has put into it or changed, and that the server
+   * would execute or take for orders; below HOME, in order.
+   */
+  foreign(searchFile: string): string[] {
+    const { folders, files } = this.#prepared(searchFile);
+    const unwanted = NO_SESSIONS.map((name) => [...STORE, name].join('/'));
+    return foreignIn(this.path, { folders, mayBe: MADE_EMPTY, files, free: ITS_OWN, unwanted });
   }
 
   /** Only once the server is gone. Idempotent. */
   release(): void {
     this.#guard.release();
+  }
+
+  #prepared(searchFile: string): { folders: readonly string[]; files: ReadonlyMap<string, string> } {
+    const { layout, id } = this.#dir;
+    const shell = shellWrapper({
+      jobs: realpathSync(layout.jobs),
+      directory: id,
+      programs: path.join(layout.tools, 'bin'),
+    });
+    return {
+      folders: ['.config', CONFIG, `${CONFIG}/node_modules`, 'shell', 'bin', 'tmp'],
+      files: new Map([
+        ...Object.entries(CONFIG_FILES).map(([name, text]): [string, string] => [`${CONFIG}/${name}`, text]),
+        ['shell/bash', shell],
+        ['bin/rg', searchProgram(process.execPath, searchFile)],
+      ]),
+    };
   }
 
   #clear(folder: string, [kept, ...below]: readonly string[]): void {

@@ -11,7 +11,7 @@ import { agentMarker } from './agent-marker.ts';
 import { ModelProxy } from './model-proxy.ts';
 import { findOpenCode, hostKind } from './opencode-binary.ts';
 import { CONTEXT7_URL, MOST_STEPS, openCodeConfig } from './opencode-config.ts';
-import { mayNamespace, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
+import { mayNamespace, type NamespaceKind, type OpenCodeProcess, startOpenCode } from './opencode-process.ts';
 
 export interface AgentServerParts {
   readonly dir: RunnerDir;
@@ -19,22 +19,26 @@ export interface AgentServerParts {
   readonly process: string;
   readonly options: Pick<AgentOptions, 'models'>;
   readonly service: AgentService;
-  /** PATH of the agents' commands, behind the tools of the directory. */
+  /** PATH of the server, and of the agents' commands behind the tools of the directory. */
   readonly path: string;
   /** Of the built program: what is run as `rg` where there is none on that PATH. */
   readonly searchFile: string;
-  /** False: without a pid namespace, as where the runner may make none. */
-  readonly namespaced?: boolean;
+  /** In place of the best that the runner may make. */
+  readonly namespace?: NamespaceKind;
   readonly mostSteps?: number;
   readonly documentationUrl?: string;
   /** How long it may be silent before it is taken to hang. */
   readonly answerMs?: number;
   /** What became of it, for the runner's own log. */
   readonly say: (facts: object, line: string) => void;
+  /** The same, where an operator should look. */
+  readonly warn: (facts: object, line: string) => void;
 }
 
 export type AgentAnswer = { ok: true; access: AgentAccess } | { ok: false; why: string };
 
+/** Of files, in one line of the log. */
+const MOST_NAMES = 10;
 const GONE_MS = 10_000;
 const LEAVE_MS = 5_000;
 /** It answers in milliseconds; on a host that is busy it may have no turn for seconds. */
@@ -57,7 +61,10 @@ export class AgentServer {
     this.#parts = parts;
   }
 
-  /** Never rejects. */
+  /**
+   * To be asked before each turn: a server that is gone is started again, and so is one whose home somebody
+   * has put programs or orders into, for it may have them in its memory. Never rejects.
+   */
   async access(): Promise<AgentAnswer> {
     const before = this.#asked;
     if (before && (await this.#isGone()) && this.#asked === before) this.#asked = null;
@@ -112,11 +119,29 @@ export class AgentServer {
     if (server.program.ended) return true;
     try {
       await this.#request(server, '/global/health', { method: 'GET' }, this.#parts.answerMs ?? ANSWER_MS);
-      return false;
     } catch (error) {
       this.#parts.say({}, `the agents' server does not answer and is ended: ${oneLine(error)}`);
       await server.program.stop();
       return true;
+    }
+    // The last thing of the look, and at once: whoever asked meanwhile relies on it too.
+    const foreign = this.#foreign();
+    if (foreign.length === 0) return false;
+    const names = foreign.slice(0, MOST_NAMES).map((name) => JSON.stringify(name));
+    const more = foreign.length > names.length ? ` and ${foreign.length - names.length} more` : '';
+    this.#parts.warn(
+      { home: this.#home?.id },
+      `an agent's command has changed what the agents' server reads, so that is ended: ${names.join(', ')}${more}`,
+    );
+    await server.program.stop();
+    return true;
+  }
+
+  #foreign(): string[] {
+    try {
+      return this.#home?.foreign(this.#parts.searchFile) ?? [];
+    } catch (error) {
+      return [oneLine(error)]; // what cannot be looked at is not to be relied on
     }
   }
 
@@ -142,7 +167,9 @@ export class AgentServer {
     try {
       return await this.#tryStart();
     } catch (error) {
-      return { ok: false, why: `the agent's server cannot be started: ${oneLine(error)}` };
+      // What comes of it is shown beside the repository, and names files of this host.
+      this.#parts.warn({}, `the agents' server cannot be started: ${oneLine(error)}`);
+      return { ok: false, why: "it cannot be started; the runner's log says why" };
     }
   }
 
@@ -160,11 +187,11 @@ export class AgentServer {
     home.prepare(this.#parts.searchFile);
     const proxy = (this.#proxy ??= await ModelProxy.start(service));
     const mostSteps = this.#parts.mostSteps ?? MOST_STEPS;
-    const namespaced = this.#parts.namespaced ?? (await mayNamespace());
+    const kind = this.#parts.namespace ?? (await mayNamespace());
     const started = await startOpenCode({
       file: found.file,
       home: home.path,
-      path: [path.join(dir.layout.tools, 'bin'), this.#parts.path, home.programs].join(':'),
+      path: [this.#parts.path, home.programs].join(':'),
       marker: agentMarker(dir.id, name),
       config: openCodeConfig({
         models: options.models,
@@ -174,14 +201,14 @@ export class AgentServer {
         mostSteps,
         shell: home.shell,
       }),
-      namespaced,
+      namespace: kind,
     });
     if (!started.ok) return started;
-    const { program, url, password } = started.server;
+    const { program, url, password, namespace } = started.server;
     this.#server = started.server;
     const ms = Math.round(performance.now() - start);
-    say({ pid: program.pid, home: home.id, ms, namespaced }, "the agents' server is ready");
-    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid } };
+    say({ pid: program.pid, home: home.id, ms, namespace: kind }, "the agents' server is ready");
+    return { ok: true, access: { url, password, home: home.id, mostSteps, pid: program.pid, namespace } };
   }
 
   /** With a pid namespace there is nothing: the kernel has ended it. */

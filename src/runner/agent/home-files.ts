@@ -1,15 +1,19 @@
 import { TREE_CGROUP_FILE } from '../../shared/agent/access.ts';
+import { OPENCODE_VERSION } from './opencode-binary.ts';
 
 const PLUGIN = '@opencode-ai/plugin';
-const VERSION = '1.18.33';
 
-/** What makes the server believe that its configuration folder is installed; it would fetch it otherwise. */
-export const PLUGIN_PACKAGE: Readonly<Record<string, string>> = {
-  'package.json': `${JSON.stringify({ dependencies: { [PLUGIN]: VERSION } })}\n`,
+/**
+ * All that the server's configuration folder has: what makes the server believe that it is installed, since it
+ * would fetch it otherwise, and the one file that the server puts there itself.
+ */
+export const CONFIG_FILES: Readonly<Record<string, string>> = {
+  'package.json': `${JSON.stringify({ dependencies: { [PLUGIN]: OPENCODE_VERSION } })}\n`,
   'package-lock.json': `${JSON.stringify({
     lockfileVersion: 3,
-    packages: { '': { dependencies: { [PLUGIN]: VERSION } } },
+    packages: { '': { dependencies: { [PLUGIN]: OPENCODE_VERSION } } },
   })}\n`,
+  '.gitignore': ['node_modules', 'package.json', 'package-lock.json', 'bun.lock', '.gitignore'].join('\n'),
 };
 
 /** As a word of the shell. */
@@ -22,13 +26,20 @@ export function searchProgram(node: string, searchFile: string): string {
   return `#!/bin/sh\nexec ${quoted(node)} ${quoted(searchFile)} "$@"\n`;
 }
 
+export interface WrapperParts {
+  readonly jobs: string;
+  readonly directory: string;
+  /** First on the PATH of commands. Not on the server's: agents can write there, and it runs git. */
+  readonly programs: string;
+}
+
 /**
  * What the agent's server runs a command by, in place of bash. One server works for many runs, so what a
  * command starts is told apart here: by its working directory, which the server keeps within the run's tree,
  * it gets the run's marker and joins the run's cgroup. What only the server needs is taken out of its
  * environment.
  */
-export function shellWrapper({ jobs, directory }: { jobs: string; directory: string }): string {
+export function shellWrapper({ jobs, directory, programs }: WrapperParts): string {
   return `#!/bin/sh
 jobs=${quoted(jobs)}
 here=$(pwd -P)
@@ -45,6 +56,8 @@ case $here/ in
     fi
     ;;
 esac
+PATH=${quoted(programs)}:$PATH
+export PATH
 unset jobs here tree cgroup OPENCODE_SERVER_PASSWORD OPENCODE_CONFIG_CONTENT OPENCODE_PID SHELL
 command -v bash >/dev/null && exec bash "$@"
 exec sh "$@"

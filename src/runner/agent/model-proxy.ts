@@ -85,8 +85,18 @@ export class ModelProxy {
       ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     };
     const asked = send(target, { method: 'POST', headers }, (answer) => {
+      const type = answer.headers['content-type'];
       if ((answer.statusCode ?? 0) >= 300) void this.#passError(answer, response);
-      else pass(answer, response);
+      else if (isCompletion(type)) pass(answer, response);
+      else {
+        answer.destroy();
+        // A status that is not tried again: it is the setting that has to change.
+        fail(
+          response,
+          400,
+          `the model's service answered ${type} where a completion is expected: is --agent-url right?`,
+        );
+      }
     });
     asked.on('error', (error) =>
       fail(response, 502, `the model's service cannot be reached: ${oneLine(error)}`),
@@ -130,6 +140,12 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   } catch {
     return null;
   }
+}
+
+/** One that says nothing of its kind may be one. */
+function isCompletion(contentType: string | undefined): boolean {
+  const kind = contentType?.split(';')[0]?.trim().toLowerCase();
+  return kind === undefined || kind === 'text/event-stream' || /^application\/(?:\S+\+)?json$/.test(kind);
 }
 
 function pass(answer: IncomingMessage, response: ServerResponse): void {

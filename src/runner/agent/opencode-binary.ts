@@ -1,7 +1,12 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { oneLine } from '../../shared/errors.ts';
+
+/** The one version that the agents' home is made for. */
+export const OPENCODE_VERSION = '1.18.33';
+
+const SDK = '@opencode-ai/sdk';
 
 export interface HostKind {
   readonly arch: string;
@@ -29,7 +34,7 @@ export function findOpenCode(kind: HostKind): { ok: true; file: string } | { ok:
   try {
     opencode = here.resolve('opencode-ai/package.json');
   } catch {
-    return { ok: false, why: 'the package opencode-ai is not installed: npm install --include=optional' };
+    return { ok: false, why: notInstalled('opencode-ai') };
   }
   const whence = createRequire(opencode);
   for (const name of names) {
@@ -42,8 +47,24 @@ export function findOpenCode(kind: HostKind): { ok: true; file: string } | { ok:
       // the next one may be there
     }
   }
-  const wanted = names.join(' or ');
-  return { ok: false, why: `the package ${wanted} is not installed: npm install --include=optional` };
+  return { ok: false, why: notInstalled(names.join(' or ')) };
+}
+
+/**
+ * What agents need of npm's packages and is not here, in one line with what to do; null where all is. The
+ * worker threads load the SDK when a run first needs it, which is late to learn that there is none.
+ */
+export function missingPackage(kind: HostKind): string | null {
+  const found = findOpenCode(kind);
+  if (!found.ok) return found.why;
+  const folders = createRequire(import.meta.url).resolve.paths(SDK) ?? [];
+  const there = folders.some((folder) => existsSync(path.join(folder, SDK, 'package.json')));
+  return there ? null : notInstalled(SDK);
+}
+
+function notInstalled(name: string): string {
+  const packages = ['opencode-ai', SDK].map((name) => `${name}@${OPENCODE_VERSION}`).join(' ');
+  return `the package ${name} is not installed: npm install ${packages}, in the folder that vole is installed in`;
 }
 
 /** This host. `cpuInfo`: text of `/proc/cpuinfo`. */

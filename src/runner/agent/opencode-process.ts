@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
+import type { AgentNamespace } from '../../shared/agent/access.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
+import { processStat, withDescendants } from '../../shared/platform/processes.ts';
 import { type Program, startProgram } from '../../shared/platform/program.ts';
 
 /** On a host that is busy it takes many times what it takes alone. */
@@ -30,20 +33,26 @@ wait "$server"
 kill -KILL $! 2>/dev/null
 `;
 
+/**
+ * How the server gets a pid namespace: as root may make one, or with a user namespace, where everything
+ * belongs to this one user and nobody becomes another, as with `sudo`; or it gets none.
+ */
+export type NamespaceKind = 'pid' | 'user' | 'none';
+
 export interface ProcessParts {
   readonly file: string;
   readonly home: string;
   readonly path: string;
   readonly marker: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** Give it a pid namespace of its own. */
-  readonly namespaced: boolean;
+  readonly namespace: NamespaceKind;
 }
 
 export interface OpenCodeProcess {
   readonly program: Program;
   readonly url: string;
   readonly password: string;
+  readonly namespace: AgentNamespace | null;
 }
 
 /** Starts the server with an environment of its own and waits until it listens; or says in one line why not. */
@@ -53,11 +62,14 @@ export async function startOpenCode(
   const password = randomBytes(24).toString('hex');
   const keeper = ['/bin/sh', '-c', KEEPER, 'vole-agent'];
   const command = [...keeper, parts.file, 'serve', '--hostname=127.0.0.1', '--port=0', '--pure'];
-  const [file = '', ...args] = parts.namespaced ? [...NAMESPACE, ...command] : command;
+  const [file = '', ...args] = [...MAKERS[parts.namespace], ...command];
   const program = startProgram(file, args, environment(parts, password), { lifeline: true });
   const line = await program.firstLine(START_MS);
   const url = /listening on (http:\/\/\S+)/.exec(line ?? '')?.[1];
-  if (url !== undefined) return { ok: true, server: { program, url, password } };
+  if (url !== undefined) {
+    const namespace = parts.namespace === 'none' ? null : namespaceBelow(program.pid);
+    return { ok: true, server: { program, url, password, namespace } };
+  }
   const how = program.ended ? 'ended while it started' : `did not listen within ${START_MS / 1000} s`;
   await program.stop();
   const said = (program.errors() || line || '').replaceAll(/\s+/g, ' ').slice(-200);
@@ -73,15 +85,35 @@ function environment(parts: ProcessParts, password: string): Record<string, stri
     SHELL: parts.config['shell'] as string,
     VOLE_JOB_MARKER: parts.marker,
     OPENCODE_SERVER_PASSWORD: password,
+    // In place of the host's, where an agent that is root could write.
+    OPENCODE_TEST_MANAGED_CONFIG_DIR: `${parts.home}/managed`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(parts.config),
     ...Object.fromEntries(SWITCHED_OFF.map((name) => [`OPENCODE_DISABLE_${name}`, '1'])),
   };
 }
 
-const NAMESPACE = ['unshare', '--fork', '--pid', '--kill-child', '--mount-proc'];
+const PID = ['--fork', '--pid', '--kill-child', '--mount-proc'];
+const MAKERS: Readonly<Record<NamespaceKind, readonly string[]>> = {
+  pid: ['unshare', ...PID],
+  user: ['unshare', '--user', '--map-current-user', ...PID],
+  none: [],
+};
 
-/** Whether this process may give a program a pid namespace; mostly only root may. */
-export async function mayNamespace(): Promise<boolean> {
-  const [file = '', ...args] = NAMESPACE;
-  return (await runCommand(file, [...args, 'true'], { timeoutMs: 10_000 })).ok;
+/** The best that this process may give a program. */
+export async function mayNamespace(): Promise<NamespaceKind> {
+  for (const kind of ['pid', 'user'] as const) {
+    const [file = '', ...args] = MAKERS[kind];
+    if ((await runCommand(file, [...args, 'true'], { timeoutMs: 10_000 })).ok) return kind;
+  }
+  return 'none';
+}
+
+/** Of a server that has just begun to listen, so that all there is is its own. Throws where it has ended. */
+function namespaceBelow(pid: number): AgentNamespace {
+  const outer = processStat(pid);
+  const all = outer ? withDescendants([outer]) : [];
+  const first = all.find(({ ppid }) => ppid === pid);
+  if (!first) throw new Error('it has ended');
+  const own = all.filter(({ ppid }) => ppid === first.pid).map(({ pid }) => pid);
+  return { id: readlinkSync(`/proc/${first.pid}/ns/pid`), own: [first.pid, ...own] };
 }

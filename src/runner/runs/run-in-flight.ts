@@ -48,7 +48,7 @@ export interface RunServices extends PortServices {
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
   readonly task: Pick<
     WorkerTask,
-    'agent' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
+    'agent' | 'masked' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
   >;
   /** Ends what the agents' server still does in a run's workspace. Never rejects. */
   agentLeave(workspace: string): Promise<void>;

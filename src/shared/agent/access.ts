@@ -10,6 +10,16 @@ export interface AgentAccess {
   readonly mostSteps: number;
   /** Of its process, as seen from here: what the server starts is below it. */
   readonly pid: number;
+  /** Null where it could be given none. */
+  readonly namespace: AgentNamespace | null;
+}
+
+/** The pid namespace of the agents' server, which has all that its commands start. */
+export interface AgentNamespace {
+  /** Such as `pid:[4026532301]`. */
+  readonly id: string;
+  /** The server's own processes in it, as seen from here; the first is the namespace's first. */
+  readonly own: readonly number[];
 }
 
 /** In the server's configuration, which agents and models are asked for by name. */

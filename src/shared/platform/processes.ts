@@ -198,6 +198,17 @@ function isInFirstNamespace(pid: number): boolean {
   }
 }
 
+/** Living processes in a pid namespace, and not in one below it. */
+export function inPidNamespace(namespace: string): ProcessStat[] {
+  return allProcesses().filter(({ pid, state }) => {
+    try {
+      return readlinkSync(`/proc/${pid}/ns/pid`) === namespace && isAlive({ state });
+    } catch {
+      return false; // ended meanwhile, or another user's
+    }
+  });
+}
+
 /** Living processes whose working directory is a folder or below it. */
 export function processesWorkingIn(folder: string): ProcessStat[] {
   return allProcesses().filter(({ pid, state }) => {

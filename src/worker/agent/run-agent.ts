@@ -46,6 +46,7 @@ export async function runAgent(
       workspace: task.paths.src,
       processes: { marker: task.marker, tree: task.paths.tree, cgroup: task.cgroup },
       say: (line) => log.say(phases.steps.length, line),
+      mask: (text) => log.mask(text),
     }),
   );
   if (!made.ok) return failed({ reason: 'host', why: made.failure.why });

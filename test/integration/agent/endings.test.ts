@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ownCgroup } from '../../../src/shared/platform/cgroup.ts';
 import {
   processesWithEnv,
   processName,
@@ -99,40 +100,51 @@ describe('a run whose thread has died', { timeout: AGENT_TEST_MS }, () => {
   });
 });
 
-describe('what a command leaves running', { timeout: AGENT_TEST_MS }, () => {
-  it('is ended with its turn, however it has got away, and nothing of another run is', async () => {
-    const [run, other] = [await rig.run(), await rig.run()];
-    rig.model.script = ({ messages }) => {
-      const text = JSON.stringify(messages);
-      if (!text.includes('other')) {
+describe.each(['pid', 'user'] as const)(
+  'what a command leaves running (%s namespace)',
+  { timeout: AGENT_TEST_MS },
+  (namespace) => {
+    it('is ended with its turn, however it has got away, and nothing of another run is', async () => {
+      const rig = await AgentRig.start({ namespace });
+      onTestFinished(() => rig.close());
+      const toTop = `cd /; echo 0 >${ownCgroup() ?? '/nowhere'}/cgroup.procs`;
+      const [run, other] = [await rig.run(), await rig.run()];
+      rig.model.script = ({ messages }) => {
+        const text = JSON.stringify(messages);
+        if (!text.includes('other')) {
+          return messages.at(-1)?.role === 'tool'
+            ? { say: 'left' }
+            : bash(
+                'nohup sleep 301 >/dev/null 2>&1 & (setsid sleep 302 >/dev/null 2>&1 &); ' +
+                  '(setsid env -i -C / sleep 303 >/dev/null 2>&1 &); (setsid env -i sleep 304 >/dev/null 2>&1 &); ' +
+                  `(setsid env -i sh -c '${toTop}; exec sleep 305' >/dev/null 2>&1 &); ` +
+                  `(setsid env -i unshare -Ufp sh -c '${toTop}; exec sleep 306' >/dev/null 2>&1 &); ` +
+                  'sleep 0.5; touch left; echo done',
+              );
+        }
         return messages.at(-1)?.role === 'tool'
-          ? { say: 'left' }
+          ? { say: 'kept' }
           : bash(
-              'nohup sleep 301 >/dev/null 2>&1 & (setsid sleep 302 >/dev/null 2>&1 &); ' +
-                '(setsid env -i -C / sleep 303 >/dev/null 2>&1 &); (setsid env -i sleep 304 >/dev/null 2>&1 &); ' +
-                'sleep 0.5; touch left; echo done',
+              '(setsid env -i -C / sleep 307 >/dev/null 2>&1 &); echo up >up; read -r _ <fifo; echo went on',
             );
-      }
-      return messages.at(-1)?.role === 'tool'
-        ? { say: 'kept' }
-        : bash('echo up >up; read -r _ <fifo; echo went on');
-    };
-    execFileSync('mkfifo', [path.join(other.workspace, 'fifo')]);
-    const otherTurn = oneTurn(other, { prompt: 'the other' });
-    await until('the other to run', () => existsSync(path.join(other.workspace, 'up')));
-    expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'left' });
-    expect(existsSync(path.join(run.workspace, 'left'))).toBe(true);
-    const away = run.cgroup === null ? ['303'] : []; // only a cgroup finds that one
-    expect(['301', '302', '303', '304'].filter(sleeping)).toEqual(away);
-    expect((await run.engine.endLeftovers()).join('\n')).toMatch(
-      /^ended process \d+ \(sleep\), which the agent had left$/m,
-    );
-    expect(processesWithEnv('VOLE_JOB_MARKER', other.marker).length).toBeGreaterThan(0);
-    execFileSync('sh', ['-c', 'echo >fifo'], { cwd: other.workspace });
-    expect(await otherTurn).toMatchObject({ type: 'said', text: 'kept' });
-    expect(await other.engine.endLeftovers()).toEqual([]);
-  });
-});
+      };
+      execFileSync('mkfifo', [path.join(other.workspace, 'fifo')]);
+      const otherTurn = oneTurn(other, { prompt: 'the other' });
+      await until('the other to run', () => existsSync(path.join(other.workspace, 'up')));
+      expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'left' });
+      expect(existsSync(path.join(run.workspace, 'left'))).toBe(true);
+      expect(['301', '302', '303', '304', '305', '306'].filter(sleeping)).toEqual([]);
+      expect(sleeping('307')).toBe(other.cgroup !== null); // nothing else says whose it is
+      expect((await run.engine.endLeftovers()).join('\n')).toMatch(
+        /^ended process \d+ \(sleep\), which the agent had left$/m,
+      );
+      expect(processesWithEnv('VOLE_JOB_MARKER', other.marker).length).toBeGreaterThan(0);
+      execFileSync('sh', ['-c', 'echo >fifo'], { cwd: other.workspace });
+      expect(await otherTurn).toMatchObject({ type: 'said', text: 'kept' });
+      expect(sleeping('307')).toBe(false);
+    });
+  },
+);
 
 function sleeping(seconds: string): boolean {
   return readdirSync('/proc').some((pid) => {

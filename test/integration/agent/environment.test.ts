@@ -34,7 +34,7 @@ describe.each([true, false])(
       process.env['VOLE_TEST_OF_THE_RUNNER'] = OF_THE_RUNNER;
       const documentation = await ModelServer.start();
       const rig = await AgentRig.start({
-        namespaced,
+        namespace: namespaced ? 'pid' : 'none',
         documentationUrl: documentation.url,
         service: { context7Key: namespaced ? null : DOCUMENTATION_KEY },
       });

@@ -56,6 +56,20 @@ describe('a model’s service that fails', { timeout: AGENT_TEST_MS }, () => {
     expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'here I am' });
   });
 
+  it.each(['text/html; charset=utf-8', 'text/plain'])(
+    'is asked once where it answers with %s',
+    async (type) => {
+      const run = await rig.run();
+      rig.model.answer({ page: '<h1>Welcome</h1>', type });
+      expect(await oneTurn(run)).toEqual({
+        type: 'failed',
+        reason: 'provider',
+        why: `the model's service answered ${type} where a completion is expected: is --agent-url right?`,
+      });
+      expect(rig.model.asked).toHaveLength(1);
+    },
+  );
+
   it('is reported where what it answers is no answer', async () => {
     const run = await rig.run();
     rig.model.answer({ nonsense: 'data: {"id": 1}\n\ndata: [DONE]\n\n' });

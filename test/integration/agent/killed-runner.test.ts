@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ProcessSeats } from '../../../src/runner/dir/process-seats.ts';
 import { sweep } from '../../../src/runner/sweep/sweep.ts';
 import {
   isAlive,
+  pidNamespace,
   processesWithEnvPrefix,
   processName,
   processStat,
@@ -36,8 +38,10 @@ interface Owner {
   readonly left: number;
 }
 
-async function owner(how: 'namespaced' | 'plain'): Promise<Owner> {
-  const runner = spawn(process.execPath, [childFile('agent-owner'), rig.dir.layout.root, url, how], {
+async function owner(how: 'namespaced' | 'plain', prefix: readonly string[] = []): Promise<Owner> {
+  const child = [process.execPath, childFile('agent-owner'), rig.dir.layout.root, url, how];
+  const [file = '', ...args] = [...prefix, ...child];
+  const runner = spawn(file, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   cleanup.defer(() => void runner.kill('SIGKILL'));
@@ -65,6 +69,21 @@ it.each(['namespaced', 'plain'] as const)(
     const { runner, server } = await owner(how);
     const all = below(server);
     expect(all.length).toBeGreaterThan(1);
+    await killed(runner);
+    await until('the server to be gone', () => living(all).length === 0, 5_000);
+  },
+);
+
+it.runIf(process.getuid?.() === 0)(
+  'a server of a runner that is not root has a pid namespace all the same, and ends with it',
+  async () => {
+    execFileSync('chown', ['-R', '65534:65534', path.dirname(rig.dir.layout.root)]);
+    const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const { runner, server } = await owner('namespaced', nobody);
+    const all = below(server);
+    const namespaces = new Set(all.map((pid) => readlinkSync(`/proc/${pid}/ns/pid`)));
+    expect([namespaces.size, namespaces.has(pidNamespace())]).toEqual([2, true]);
+    expect(readFileSync(`/proc/${all.at(-1)}/status`, 'utf8')).toMatch(/^Uid:\t65534\t65534/m);
     await killed(runner);
     await until('the server to be gone', () => living(all).length === 0, 5_000);
   },

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AGENT_LABEL } from '../../../src/shared/agent/spec.ts';
@@ -27,4 +27,19 @@ it('another runner does not offer it', async () => {
   const plain = await rig.queue('true');
   await rig.runEnded(plain);
   await until('the first to wait', async () => (await rig.run(wanting)).state === 'queued');
+});
+
+it('the keys that a runner has for agents are in no log of its runs', async () => {
+  const keys = { key: 'sk-of-the-service-1', context7Key: 'ctx7-of-the-documentation' };
+  await rig.start({
+    worker: 'worker.js',
+    agent: { options: AGENT_OPTIONS, service: { ...service, ...keys } },
+  });
+  const run = await rig.queue(`echo one ${keys.key}, ${keys.context7Key} two`);
+  expect((await rig.runEnded(run)).state).toBe('passed');
+  const folder = path.join(rig.dir, 'data', 'logs');
+  const logs = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), 'utf8'));
+  expect(logs).toEqual([expect.stringContaining('one ***, *** two')]);
 });

@@ -1,5 +1,5 @@
 // A runner with an agents' server, and a process that the server left: says the pids of both, waits.
-// Arguments: directory, address of the model's service, `namespaced` or `plain`.
+// Arguments: directory, address of the model's service, `namespaced` (the best it may have) or `plain`.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { agentMarker } from '../../../src/runner/agent/agent-marker.ts';
@@ -21,8 +21,9 @@ const server = new AgentServer({
   service: { url, key: null, context7Key: null },
   path: process.env['PATH'] ?? '',
   searchFile: 'none',
-  namespaced: how === 'namespaced',
+  ...(how === 'namespaced' ? {} : { namespace: 'none' }),
   say: () => {},
+  warn: () => {},
 });
 const answer = await server.access();
 if (!answer.ok) throw new Error(answer.why);

@@ -12,6 +12,8 @@ export interface EngineParts {
   readonly processes: RunProcesses;
   /** A line for the run's log. */
   readonly say: (line: string) => void;
+  /** Without the run's secrets. */
+  readonly mask: (text: string) => string;
 }
 
 export type Connected =

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AgentNamespace } from '../../../shared/agent/access.ts';
 import { cgroupPopulated, killCgroup } from '../../../shared/platform/cgroup.ts';
 import {
   type ProcessStat,
@@ -8,6 +9,7 @@ import {
   signalProcess,
   withDescendants,
 } from '../../../shared/platform/processes.ts';
+import { straysOf } from './strays.ts';
 
 export interface RunProcesses {
   /** Of the run, in the environment of what the agent's commands start. */
@@ -22,14 +24,15 @@ const GONE_MS = 5_000;
 
 /**
  * Ends whatever the run's commands have left running and waits until it is gone. What has cleaned its
- * environment, left its group and its parent and gone elsewhere is still in the cgroup; only where the runner
- * may make none does that one get away, until the agents' server ends. Gives a line for each process.
+ * environment, left its group and its parent and gone elsewhere is still in the cgroup, and one that has left
+ * that too in the server's pid namespace. Only where the runner may make neither does such a one get away.
+ * Gives a line for each process.
  */
-export async function endLeftovers(run: RunProcesses): Promise<string[]> {
+export async function endLeftovers(run: RunProcesses, namespace: AgentNamespace | null): Promise<string[]> {
   const lines = new Map<number, string>();
   const deadline = performance.now() + GONE_MS;
   for (let waitMs = 1; ; waitMs = Math.min(50, waitMs * 2)) {
-    const left = leftOf(run);
+    const left = leftOf(run, namespace);
     for (const { pid } of left) {
       if (!lines.has(pid))
         lines.set(pid, `ended process ${pid} (${processName(pid)}), which the agent had left`);
@@ -43,11 +46,13 @@ export async function endLeftovers(run: RunProcesses): Promise<string[]> {
   }
 }
 
-function leftOf({ marker, tree }: RunProcesses): ProcessStat[] {
+function leftOf(run: RunProcesses, namespace: AgentNamespace | null): ProcessStat[] {
+  const { marker, tree } = run;
   const marked = processesWithEnv('VOLE_JOB_MARKER', marker);
   // The runner's own commands, such as git, are its children and work there too.
   const here = processesWorkingIn(tree).filter(
     ({ pid, ppid }) => pid !== process.pid && ppid !== process.pid,
   );
-  return withDescendants([...marked, ...here]);
+  const strays = namespace === null ? [] : straysOf(namespace, run);
+  return withDescendants([...marked, ...here, ...strays]);
 }

@@ -109,7 +109,9 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   }
 
   async endLeft(): Promise<void> {
-    this.#ended.push(...(await endLeftovers(this.parts.processes)));
+    this.#ended.push(
+      ...(await endLeftovers(this.parts.processes, this.#connection?.access.namespace ?? null)),
+    );
   }
 
   /** To the server as it is now: one that has ended is started again. */
@@ -124,11 +126,10 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
     try {
       this.#connection = await Connection.to(answer.access, this.parts.workspace);
       return { ok: true, connection: this.#connection };
-    } catch (error) {
-      return {
-        ok: false,
-        failure: failed('server', `the package @opencode-ai/sdk cannot be used: ${oneLine(error)}`),
-      };
+    } catch {
+      // What Node.js says of it has folders of this host, and the runner has looked for it when it started.
+      const why = 'the package @opencode-ai/sdk of this runner cannot be loaded: install it again';
+      return { ok: false, failure: failed('server', why) };
     }
   }
 

@@ -58,9 +58,9 @@ export class OpenCodeSession implements AgentSession {
   }
 
   async #turn(request: TurnRequest): Promise<TurnEnd> {
-    const { main, options, say } = this.#host.parts;
+    const { main, options, say, mask } = this.#host.parts;
     const { turnTimeoutMs } = options;
-    const progress = new Progress(say);
+    const progress = new Progress(say, mask);
     const cut = new AbortController();
     const cutBy = (why: Cut): void => cut.abort(why);
     const onStop = (): void => cutBy('stopped');

@@ -11,19 +11,22 @@ const MOST_ERROR = 200;
  */
 export class Progress {
   readonly #say: (line: string) => void;
+  readonly #mask: (text: string) => string;
   readonly #said = new Set<string>();
   /** Answers of the model so far. */
   steps = 0;
   /** What the model's service said when it was last asked, where it failed then. */
   failing: string | null = null;
 
-  constructor(say: (line: string) => void) {
+  /** `mask` takes secrets out, before anything is cut: half of one would not be found. */
+  constructor(say: (line: string) => void, mask: (text: string) => string) {
     this.#say = say;
+    this.#mask = mask;
   }
 
   part(part: Part): void {
     if (part.type === 'text' && part.time?.end !== undefined && !part.synthetic) {
-      this.#once(`${part.id} text`, () => linesOf(part.text));
+      this.#once(`${part.id} text`, () => linesOf(this.#mask(part.text)));
     } else if (part.type === 'step-start') {
       this.#once(part.id, () => {
         this.steps++;
@@ -34,11 +37,11 @@ export class Progress {
       const { state } = part;
       if (state.status === 'pending') return;
       this.#once(`${part.id} begun`, () => {
-        return [`[${part.tool}] ${describe(state.input)}`];
+        return [`[${part.tool}] ${describe(state.input, this.#mask)}`];
       });
       if (state.status === 'error') {
         this.#once(`${part.id} failed`, () => [
-          `[${part.tool}] failed: ${(linesOf(state.error)[0] ?? '').slice(0, MOST_ERROR)}`,
+          `[${part.tool}] failed: ${(linesOf(this.#mask(state.error))[0] ?? '').slice(0, MOST_ERROR)}`,
         ]);
       }
     }
@@ -65,10 +68,10 @@ export class Progress {
 /** Which of a tool's inputs says what it is about. */
 const TELLING = ['command', 'filePath', 'pattern', 'path', 'query'];
 
-function describe(input: Readonly<Record<string, unknown>>): string {
+function describe(input: Readonly<Record<string, unknown>>, mask: (text: string) => string): string {
   const values = TELLING.map((name) => input[name]).filter((value) => typeof value === 'string');
   const [first = ''] = values;
-  return linesOf(first).join(' ; ').slice(0, MOST_LINE);
+  return linesOf(mask(first)).join(' ; ').slice(0, MOST_LINE);
 }
 
 function linesOf(text: string): string[] {

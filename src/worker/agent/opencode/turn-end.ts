@@ -10,6 +10,8 @@ type Failed = Extract<TurnEnd, { type: 'failed' }>;
 type MessageError = NonNullable<AssistantMessage['error']>;
 
 const MOST_WHY = 400;
+/** How the runner's proxy begins what it says itself, in place of the service. */
+const OF_THE_PROXY = "the model's service ";
 
 export function failed(reason: Failed['reason'], why: string): Failed {
   return { type: 'failed', reason, why: why.replaceAll(/\s+/g, ' ').trim().slice(0, MOST_WHY) };
@@ -58,6 +60,7 @@ function ofError(error: MessageError): Failed {
   switch (error.name) {
     case 'APIError': {
       const { statusCode, message } = error.data;
+      if (message.startsWith(OF_THE_PROXY)) return failed('provider', message);
       const how = statusCode === undefined ? 'failed' : `answered ${statusCode}`;
       return failed('provider', `the model's service ${how}: ${message}`);
     }

@@ -32,7 +32,9 @@ describe('the binary', () => {
   it('that is not there is said in one line with what to do', () => {
     expect(findOpenCode({ arch: 'arm64', musl: true, avx2: false })).toEqual({
       ok: false,
-      why: 'the package opencode-linux-arm64-musl is not installed: npm install --include=optional',
+      why:
+        'the package opencode-linux-arm64-musl is not installed: ' +
+        'npm install opencode-ai@1.18.33 @opencode-ai/sdk@1.18.33, in the folder that vole is installed in',
     });
     expect(findOpenCode({ arch: 'mips', musl: false, avx2: false })).toEqual({
       ok: false,

@@ -6,7 +6,10 @@ let log: string[];
 let progress: Progress;
 beforeEach(() => {
   log = [];
-  progress = new Progress((line) => void log.push(line));
+  progress = new Progress(
+    (line) => void log.push(line),
+    (text) => text,
+  );
 });
 
 const tool = (state: Partial<ToolState>): Part =>
