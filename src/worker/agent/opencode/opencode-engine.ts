@@ -53,15 +53,19 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
   }
 
   async open(title: string): Promise<Opened> {
-    const connected = await this.connect();
-    if (!connected.ok) return connected;
     const { stopping: until } = this.parts.main;
-    const made = await connected.connection.ask(
-      (client, options) => client.session.create({ title }, options),
-      { until },
-    );
-    if (!made.ok) return { ok: false, failure: this.serverFailure(made.why) };
-    return { ok: true, session: new OpenCodeSession(this, made.data.id) };
+    for (let again = false; ; again = true) {
+      const connected = await this.connect();
+      if (!connected.ok) return connected;
+      const made = await connected.connection.ask(
+        (client, options) => client.session.create({ title }, options),
+        { until },
+      );
+      if (made.ok) return { ok: true, session: new OpenCodeSession(this, made.data.id) };
+      // One that has just started may break off the first connection; one that has ended is started again.
+      if (again || made.status !== null || until.aborted)
+        return { ok: false, failure: this.serverFailure(made.why) };
+    }
   }
 
   async resume(id: string): Promise<Opened | null> {
