@@ -166,7 +166,7 @@ describe('implement', () => {
         commit,
         parent: remote.head,
         title: 'It breaks (#12)',
-        body: expect.stringMatching(/Tested it\.[\s\S]*Accepted after 2 rounds[\s\S]*Closes #12\./),
+        body: expect.stringMatching(/^Accepted after 2 rounds of review\. Closes #12\.[\s\S]*Tested it\./),
       },
     ]);
     expect(outcome.agent).toMatchObject({
