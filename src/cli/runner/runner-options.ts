@@ -132,6 +132,7 @@ export function runnerOptions(
   log: RunnerLog,
 ): RunnerOptions {
   const server = parseServerUrl(settings.server);
+  const labels = ownLabels(settings.labels);
   const agent = agentOptions(settings);
   const facts = hostFacts(settings.jobs);
   const cpus = settings.cpus ?? facts.cpus;
@@ -148,7 +149,7 @@ export function runnerOptions(
       machine: settings.machine ?? os.hostname(),
       process: processName(),
       slots: settings.jobs,
-      labels: [...ownLabels(settings.labels), ...(agent ? [AGENT_LABEL] : [])],
+      labels: [...labels, ...(agent ? [AGENT_LABEL] : [])],
       repos: [...settings.repos],
       cpus,
       memoryBytes,
