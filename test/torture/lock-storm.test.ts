@@ -48,16 +48,19 @@ async function storm(
     const [program = process.execPath, ...before] = own;
     if (own.length > 0) before.push(process.execPath);
     const args = [...before, stormer, root, kind, name];
-    running.set(name, spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] }));
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    child.stdout.resume();
+    running.set(name, child);
   };
   const kill = async (name: string, child: ChildProcess): Promise<void> => {
     running.delete(name);
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended by itself`);
     appendFileSync(path.join(root, 'log'), `killing ${name}\n`);
-    const exited = once(child, 'exit');
+    // Not `exit`: in a namespace that is of the program before it, which the storm's own process outlives a moment.
+    const closed = once(child, 'close');
     child.kill('SIGCONT');
     child.kill('SIGKILL');
-    await exited;
+    await closed;
   };
   for (let n = 0; n < 5; n++) start();
   await until('all have begun', () => {
