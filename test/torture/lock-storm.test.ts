@@ -54,6 +54,8 @@ async function storm(
   };
   const kill = async (name: string, child: ChildProcess): Promise<void> => {
     running.delete(name);
+    // Before it has begun, the program that makes its namespace would leave it behind.
+    await until(`${name} has begun`, () => readLog(root).includes(` ${name}.`));
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended by itself`);
     appendFileSync(path.join(root, 'log'), `killing ${name}\n`);
     // Not `exit`: in a namespace that is of the program before it, which the storm's own process outlives a moment.
