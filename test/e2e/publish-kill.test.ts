@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connector } from '../../src/runner/session/connect.ts';
 import type { SessionConnection } from '../../src/runner/session/session.ts';
@@ -82,7 +81,6 @@ it.each(['before', 'after'] as const)(
     const published = await until('it to be published', async () => {
       const reply = await again.publish(run, attempt, request);
       if (reply.type !== 'ok') throw new Error(JSON.stringify(reply));
-      await delay(100);
       return reply.published?.state === 'pending' ? null : reply.published;
     });
     expect(published).toMatchObject({ state: 'pushed', commit, rebased: false, pull: { number: 4 } });
