@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AgentAccess, SERVER_SETTINGS } from '../../shared/agent/access.ts';
 import type { AgentOptions, AgentService } from '../../shared/agent/options.ts';
 import { oneLine } from '../../shared/errors.ts';
-import { processesWithEnv, signalProcess } from '../../shared/platform/processes.ts';
+import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
+import { processesWithEnv } from '../../shared/platform/processes.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { AgentHome } from './agent-home.ts';
 import { agentMarker } from './agent-marker.ts';
@@ -216,11 +217,11 @@ export class AgentServer {
     if (!this.#server) return;
     const marker = agentMarker(this.#parts.dir.id, this.#parts.process);
     const deadline = performance.now() + GONE_MS;
+    const killed = new KilledProcesses();
     for (;;) {
-      const left = processesWithEnv('VOLE_JOB_MARKER', marker);
-      if (left.length === 0) return;
+      for (const stat of processesWithEnv('VOLE_JOB_MARKER', marker)) killed.kill(stat);
+      if (!killed.anyAlive) return;
       if (performance.now() > deadline) break;
-      for (const { pid } of left) signalProcess(pid, 'SIGKILL');
       await delay(10);
     }
     this.#parts.say({}, "processes of the agents' server withstand KILL");

@@ -1,11 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { cgroupPopulated, killCgroup } from '../../shared/platform/cgroup.ts';
-import {
-  groupMembers,
-  processesWithEnv,
-  signalGroup,
-  signalProcess,
-} from '../../shared/platform/processes.ts';
+import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
+import { groupMembers, processesWithEnv, signalGroup } from '../../shared/platform/processes.ts';
 
 /** Variable that marks every process of a run, see `WorkerTask.marker`. */
 export const MARKER_ENV = 'VOLE_JOB_MARKER';
@@ -19,6 +15,7 @@ export class ProcessesOfRun {
   readonly #cgroup: string | null;
   readonly #groups = new Set<number>();
   #joined = false;
+  readonly #killed = new KilledProcesses();
 
   constructor(marker: string, cgroup: string | null) {
     this.#marker = marker;
@@ -79,8 +76,8 @@ export class ProcessesOfRun {
     for (const stray of processesWithEnv(MARKER_ENV, this.#marker)) {
       left = true;
       if (stray.pgid === stray.pid) signalGroup(stray.pgid, 'SIGKILL');
-      signalProcess(stray.pid, 'SIGKILL');
+      this.#killed.kill(stray);
     }
-    return left;
+    return left || this.#killed.anyAlive;
   }
 }

@@ -13,7 +13,8 @@ import {
   ownCgroup,
   removeCgroup,
 } from '../../shared/platform/cgroup.ts';
-import { envOf, processesWithEnvPrefix, signalProcess } from '../../shared/platform/processes.ts';
+import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
+import { envOf, type ProcessStat, processesWithEnvPrefix } from '../../shared/platform/processes.ts';
 import { agentMarkerPrefix } from '../agent/agent-marker.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
@@ -116,13 +117,11 @@ class Sweeper {
   /** Agents' servers of dead processes, where the process itself could not end them, and what they started for no run. */
   async agents(): Promise<void> {
     const prefix = agentMarkerPrefix(this.#dir.id);
-    const ended = await endAll(() => {
-      const dead = processesWithEnvPrefix(MARKER_ENV, prefix).filter(
+    const ended = await endProcesses(() =>
+      processesWithEnvPrefix(MARKER_ENV, prefix).filter(
         ({ pid }) => !this.#seats.lives(envOf(pid, MARKER_ENV)?.slice(prefix.length) ?? ''),
-      );
-      for (const { pid } of dead) signalProcess(pid, 'SIGKILL');
-      return dead.length > 0;
-    });
+      ),
+    );
     if (!ended) this.#lines.push("an agents' server whose runner has died withstands KILL");
   }
 
@@ -155,12 +154,7 @@ class Sweeper {
     for (const name of parent ? cgroupsIn(parent) : []) {
       if (!parent || !name.startsWith(prefix) || this.#seats.lives(name.slice(prefix.length))) continue;
       const cgroup = path.join(parent, name);
-      const ended = await endAll(() => {
-        if (!cgroupPopulated(cgroup)) return false;
-        killCgroup(cgroup);
-        return true;
-      });
-      if (!ended) this.#lines.push(`processes in ${cgroup} withstand KILL`);
+      if (!(await endCgroup(cgroup))) this.#lines.push(`processes in ${cgroup} withstand KILL`);
       else removeCgroup(cgroup);
     }
   }
@@ -255,20 +249,28 @@ class Sweeper {
 
 async function endLeftovers(record: OwnerRecord): Promise<boolean> {
   const { cgroup } = record.identity;
-  return await endAll(() => {
-    const left = leftoversOf(record);
-    if (cgroup) killCgroup(cgroup);
-    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
-    return left.length > 0 || (cgroup !== null && cgroupPopulated(cgroup));
-  });
+  const found = await endProcesses(() => leftoversOf(record));
+  return found && (cgroup === null || (await endCgroup(cgroup)));
 }
 
 /** Ends the processes whose marker begins so. */
 async function endMarked(marker: string): Promise<boolean> {
+  return await endProcesses(() => processesWithEnvPrefix(MARKER_ENV, marker));
+}
+
+async function endCgroup(cgroup: string): Promise<boolean> {
   return await endAll(() => {
-    const left = processesWithEnvPrefix(MARKER_ENV, marker);
-    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
-    return left.length > 0;
+    if (!cgroupPopulated(cgroup)) return false;
+    killCgroup(cgroup);
+    return true;
+  });
+}
+
+async function endProcesses(find: () => readonly ProcessStat[]): Promise<boolean> {
+  const killed = new KilledProcesses();
+  return await endAll(() => {
+    for (const stat of find()) killed.kill(stat);
+    return killed.anyAlive;
   });
 }
 

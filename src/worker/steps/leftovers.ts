@@ -2,10 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cgroupMembers, cgroupPopulated, killCgroup } from '../../shared/platform/cgroup.ts';
+import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
 import {
   groupMembers,
+  type ProcessStat,
   signalGroup,
-  signalProcess,
   youngerProcessesWithEnv,
 } from '../../shared/platform/processes.ts';
 
@@ -29,6 +30,7 @@ export class StepProcesses {
   readonly #marker: string;
   #joining: NodeJS.Timeout | null = null;
   #joined = false;
+  readonly #killed = new KilledProcesses();
 
   /** `onJoin`: called before the first process is moved. */
   constructor(pgid: number, cgroup: string | null, marker: string, onJoin: () => void) {
@@ -88,12 +90,12 @@ export class StepProcesses {
         const line = `ended process ${stray.pid}, which had left the step's process group`;
         if (!found.includes(line)) found.push(line);
       }
-      signalProcess(stray.pid, 'SIGKILL');
+      this.#killed.kill(stray);
     }
-    return left;
+    return left || this.#killed.anyAlive;
   }
 
-  #strays(): { pid: number; pgid: number }[] {
+  #strays(): ProcessStat[] {
     return youngerProcessesWithEnv(this.#pgid, 'VOLE_JOB_MARKER', this.#marker);
   }
 

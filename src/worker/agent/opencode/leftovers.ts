@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentNamespace } from '../../../shared/agent/access.ts';
 import { cgroupPopulated, killCgroup } from '../../../shared/platform/cgroup.ts';
+import { KilledProcesses } from '../../../shared/platform/killed-processes.ts';
 import {
   type ProcessStat,
   processesWithEnv,
   processesWorkingIn,
   processName,
-  signalProcess,
   withDescendants,
 } from '../../../shared/platform/processes.ts';
 import { straysOf } from './strays.ts';
@@ -31,16 +31,17 @@ const GONE_MS = 5_000;
 export async function endLeftovers(run: RunProcesses, namespace: AgentNamespace | null): Promise<string[]> {
   const lines = new Map<number, string>();
   const deadline = performance.now() + GONE_MS;
+  const killed = new KilledProcesses();
   for (let waitMs = 1; ; waitMs = Math.min(50, waitMs * 2)) {
     const left = leftOf(run, namespace);
     for (const { pid } of left) {
       if (!lines.has(pid))
         lines.set(pid, `ended process ${pid} (${processName(pid)}), which the agent had left`);
     }
-    for (const { pid } of left) signalProcess(pid, 'SIGKILL');
+    for (const stat of left) killed.kill(stat);
     const inCgroup = run.cgroup !== null && cgroupPopulated(run.cgroup);
     if (run.cgroup !== null && inCgroup) killCgroup(run.cgroup);
-    if (left.length === 0 && !inCgroup) return [...lines.values()];
+    if (!killed.anyAlive && !inCgroup) return [...lines.values()];
     if (performance.now() > deadline) return [...lines.values(), 'processes of the agent withstand KILL'];
     await delay(waitMs);
   }
