@@ -93,7 +93,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     onFault: (error, where) => log.error({ err: error, where }, 'the queue met a fault'),
   });
   releasers.add('queue', () => queue.close());
-  const logs = openLogFiles(dir.logs);
+  const logs = openLogFiles(dir.logs, store.smallLogs);
   releasers.add('logs', () => logs.close());
   const artifacts = openArtifactFiles(dir.artifacts);
   releasers.add('artifacts', () => artifacts.close());

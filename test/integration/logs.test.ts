@@ -1,25 +1,46 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { LogFiles } from '../../src/server/logs/log-files.ts';
 import { openArtifactFiles, openLogFiles } from '../../src/server/logs/open.ts';
+import { openSqliteStore } from '../../src/server/store/open.ts';
+import type { SmallLogStore, Store } from '../../src/server/store/store.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 
 let cleanup: Cleanup;
 let dir: string;
+let store: Store;
 
-beforeEach(() => {
+beforeEach(async () => {
   cleanup = new Cleanup();
   dir = cleanup.tempDir();
+  store = await openSqliteStore(path.join(dir, 'vole.sqlite'));
+  cleanup.defer(() => store.close());
 });
 afterEach(() => cleanup.run());
 
-function logs(idleMs?: number) {
-  const files = openLogFiles(path.join(dir, 'logs'), idleMs);
+function logs(idleMs?: number, small: SmallLogStore = store.smallLogs) {
+  const files = openLogFiles(path.join(dir, 'logs'), small, idleMs);
   cleanup.defer(() => files.close());
   return files;
 }
+
+/** Too long for the database. */
+const LONG = Buffer.from('0123456789abcdef'.repeat(2_000));
+const file = (run: number, attempt: number): string => path.join(dir, `logs/0/${run}-${attempt}.log`);
+const whole = async (files: LogFiles, run: number, attempt: number): Promise<string> =>
+  (await files.read(run, attempt, 0, 1_000_000)).toString();
 
 function artifacts() {
   const files = openArtifactFiles(path.join(dir, 'artifacts'));
@@ -47,7 +68,74 @@ test('appends to one log take effect in the order in which they were asked for',
     Array.from({ length: 50 }, (_, at) => files.append(1, 1, at, Buffer.from(String(at % 10)))),
   );
   expect(lengths).toEqual(Array.from({ length: 50 }, (_, at) => at + 1));
-  expect(readFileSync(path.join(dir, 'logs/0/1-1.log'), 'utf8')).toBe('0123456789'.repeat(5));
+  expect(await whole(files, 1, 1)).toBe('0123456789'.repeat(5));
+});
+
+test('a small log has no file, and one that becomes long is moved to one, whole', async () => {
+  const files = logs();
+  await files.append(1, 1, 0, Buffer.from('ab'));
+  expect(existsSync(file(1, 1))).toBe(false);
+  expect(await files.append(1, 1, 2, LONG)).toBe(LONG.length + 2);
+  expect(readFileSync(file(1, 1), 'utf8')).toBe(`ab${LONG.toString()}`);
+  expect(store.smallLogs.length(1, 1)).toBe(null);
+  expect(await files.append(1, 1, LONG.length + 2, Buffer.from('z'))).toBe(LONG.length + 3);
+  expect(await files.length(1, 1)).toBe(LONG.length + 3);
+  expect(await whole(files, 1, 1)).toBe(`ab${LONG.toString()}z`);
+});
+
+test('appends to a log that becomes long meanwhile lose nothing and take effect in order', async () => {
+  const files = logs();
+  const parts = Array.from({ length: 200 }, (_, at) => Buffer.alloc(200, 97 + (at % 26)));
+  const bytes = Buffer.concat(parts);
+  // As a runner does: several under way, and on from the length that it is told.
+  for (let length = 0; length < bytes.length; ) {
+    const ahead = [0, 1, 2].map((n) => length + n * 200);
+    const told = await Promise.all(ahead.map((at) => files.append(1, 1, at, bytes.subarray(at, at + 200))));
+    length = told.at(-1) ?? 0;
+  }
+  expect(await files.length(1, 1)).toBe(bytes.length);
+  expect(readFileSync(file(1, 1))).toEqual(bytes);
+});
+
+test('a move to a file that a crash has cut short is made again, and what came since is kept', async () => {
+  await store.smallLogs.append(1, 1, 0, Buffer.from('abc'));
+  mkdirSync(path.dirname(file(1, 1)), { recursive: true });
+  writeFileSync(file(1, 1), 'a');
+  const files = logs();
+  expect(await files.length(1, 1)).toBe(3);
+  expect(await whole(files, 1, 1)).toBe('abc');
+  await files.append(1, 1, 3, Buffer.from('de'));
+  expect(await files.append(1, 1, 5, LONG)).toBe(LONG.length + 5);
+  expect(readFileSync(file(1, 1), 'utf8')).toBe(`abcde${LONG.toString()}`);
+});
+
+test('what is added to a small log while it is moved is moved too', async () => {
+  let late = 0;
+  const small: SmallLogStore = {
+    takes: (length) => store.smallLogs.takes(length),
+    length: (run, attempt) => store.smallLogs.length(run, attempt),
+    read: (run, attempt) => store.smallLogs.read(run, attempt),
+    append: (...what) => store.smallLogs.append(...what),
+    remove: async (run, attempt, length) => {
+      if (late++ === 0) await store.smallLogs.append(run, attempt, length, Buffer.from('late'));
+      return await store.smallLogs.remove(run, attempt, length);
+    },
+  };
+  const files = logs(undefined, small);
+  await files.append(1, 1, 0, Buffer.from('ab'));
+  expect(await files.append(1, 1, 2, LONG)).toBe(6);
+  expect(await files.append(1, 1, 6, LONG)).toBe(LONG.length + 6);
+  expect(readFileSync(file(1, 1), 'utf8')).toBe(`ablate${LONG.toString()}`);
+});
+
+test('a log that lies in a file goes on there, however small it is', async () => {
+  mkdirSync(path.dirname(file(1, 1)), { recursive: true });
+  writeFileSync(file(1, 1), 'abc');
+  const files = logs();
+  expect(await files.append(1, 1, 0, Buffer.from('xyz'))).toBe(3);
+  expect(await files.append(1, 1, 3, Buffer.from('de'))).toBe(5);
+  expect(readFileSync(file(1, 1), 'utf8')).toBe('abcde');
+  expect([files.staysSmall(1, 1, 5), files.staysSmall(2, 1, 5)]).toEqual([false, true]);
 });
 
 test('of two appends at one offset the second writes nothing', async () => {
@@ -61,7 +149,7 @@ test('of two appends at one offset the second writes nothing', async () => {
 });
 
 test('a log goes on where an earlier process left it', async () => {
-  const before = openLogFiles(path.join(dir, 'logs'));
+  const before = openLogFiles(path.join(dir, 'logs'), store.smallLogs);
   await before.append(1, 2, 0, Buffer.from('abc'));
   await before.close();
   const files = logs();
@@ -107,17 +195,21 @@ test.runIf(existsSync('/proc/self/fd'))(
   'an idle log holds no descriptor and can be written to again',
   async () => {
     const files = logs(50);
-    await files.append(1, 1, 0, Buffer.from('a'));
+    await files.append(1, 1, 0, LONG);
     expect(openFiles().filter((file) => file.endsWith('.log'))).toHaveLength(1);
     await until('it is closed', () => openFiles().every((file) => !file.endsWith('.log')));
-    expect(await files.append(1, 1, 1, Buffer.from('b'))).toBe(2);
+    expect(await files.append(1, 1, LONG.length, Buffer.from('b'))).toBe(LONG.length + 1);
   },
 );
 
 test('a log that cannot be written rejects, and works once it can', async () => {
   const files = logs();
   writeFileSync(path.join(dir, 'logs'), 'a file where the folder should be');
-  await expect(files.append(1, 1, 0, Buffer.from('a'))).rejects.toThrow(/ENOTDIR|EEXIST/);
+  await files.append(1, 1, 0, Buffer.from('ab'));
+  await expect(files.append(1, 1, 2, LONG)).rejects.toThrow(/ENOTDIR|EEXIST/);
+  expect(await whole(files, 1, 1)).toBe('ab');
+  rmSync(path.join(dir, 'logs'));
+  expect(await files.append(1, 1, 2, LONG)).toBe(LONG.length + 2);
 });
 
 test('nothing but whole numbers becomes part of a path', async () => {

@@ -69,6 +69,53 @@ test('a record whose log is incomplete brings the offset and does not end the ru
   expect((await rig.run(run)).state).toBe('passed');
 });
 
+test('a record brings the last of its log along, and both are there or neither', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.heartbeat(run, 1);
+  const log = async (): Promise<string> => (await rig.logs.read(run, 1, 0, 100_000)).toString();
+  await session.log(run, 1, 0, Buffer.from('abc'));
+  const ended = (length: number, offset: number, bytes: string) =>
+    session.record(run, 1, outcome('passed'), length, { offset, bytes: Buffer.from(bytes) });
+  expect(await ended(9, 6, 'xyz')).toEqual({ type: 'ok', offset: 3 });
+  expect(await ended(9, 3, 'de')).toEqual({ type: 'ok', offset: 5 });
+  expect([await log(), (await rig.run(run)).state]).toEqual(['abcde', 'running']);
+  expect(await ended(7, 5, 'fg')).toEqual({ type: 'ok' });
+  expect(await log()).toBe('abcdefg');
+  expect(await rig.run(run)).toMatchObject({ state: 'passed', logLength: 7 });
+  expect(await ended(7, 5, 'fg')).toEqual({ type: 'ok' }); // as when its reply was lost
+  expect(await session.record(run, 1, outcome('failed'), 9, { offset: 7, bytes: Buffer.from('hi') })).toEqual(
+    {
+      type: 'stale',
+      why: 'the run is passed',
+    },
+  );
+  expect(await log()).toBe('abcdefg');
+});
+
+test('a record brings the last of a long log along as well', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  const most = Buffer.alloc(200_000, 'a');
+  const rest = { offset: most.length, bytes: Buffer.alloc(9_000, 'b') };
+  await session.log(run, 1, 0, most);
+  expect(await session.record(run, 1, outcome('passed'), 209_000, rest)).toEqual({ type: 'ok' });
+  const file = readFileSync(path.join(rig.dir, 'logs', '0', `${run}-1.log`));
+  expect(file.equals(Buffer.concat([most, rest.bytes]))).toBe(true);
+});
+
+test('another account brings nothing into a log with its record', async () => {
+  const run = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  const thief = await rig.connect({}, await rig.account('other'));
+  const bytes = Buffer.from('mine');
+  expect((await thief.record(run, 1, outcome('passed'), 4, { offset: 0, bytes })).type).toBe('stale');
+  expect(await rig.logs.length(run, 1)).toBe(0);
+});
+
 test('a cancel comes with the replies to heartbeats and log frames', async () => {
   const run = await rig.add();
   const session = await rig.connect();

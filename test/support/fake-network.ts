@@ -1,8 +1,14 @@
-import type { Connect, Disconnect, Reply, SessionConnection } from '../../src/runner/session/session.ts';
+import type {
+  Connect,
+  Disconnect,
+  LogRest,
+  Reply,
+  SessionConnection,
+} from '../../src/runner/session/session.ts';
 import { SessionLink } from '../../src/runner/slots/session-link.ts';
 import type { Published, PublishRequest } from '../../src/shared/agent/result.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
-import { PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
+import { PROTOCOL_VERSION, RECORD_LOG_PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
 
 type Ok = Reply<'ok' | 'stale'>;
 
@@ -18,10 +24,11 @@ export class FakeServer {
   readonly records: { outcome: RunOutcome; logLength: number }[] = [];
   connects = 0;
   protocol: number = PROTOCOL_VERSION;
+  frameBytes = 4;
   /** Each says what to do with the next message of its kind; null answers it as ever. */
   onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
   onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
-  onRecord: (logLength: number) => Ok | null = () => null;
+  onRecord: (logLength: number, rest: LogRest | null) => Ok | null = () => null;
   /** One after the other; the last again and again. */
   published: Published[] = [];
   readonly asked: PublishRequest[] = [];
@@ -77,7 +84,8 @@ export class FakeServer {
     return { type: 'ok', published: next };
   }
 
-  takeRecord(outcome: RunOutcome, logLength: number): Ok {
+  takeRecord(outcome: RunOutcome, logLength: number, rest: LogRest | null): Ok {
+    if (rest && this.protocol >= RECORD_LOG_PROTOCOL_VERSION) this.takeLog(rest.offset, rest.bytes);
     if (this.log.length < logLength) return { type: 'ok', offset: this.log.length };
     this.records.push({ outcome, logLength });
     return { type: 'ok' };
@@ -93,12 +101,12 @@ export class FakeSession implements SessionConnection {
 
   constructor(server: FakeServer) {
     this.#server = server;
-    const { protocol } = server;
+    const { protocol, frameBytes } = server;
     this.welcome = {
       type: 'welcome',
       session: 's',
       protocol,
-      limits: { frameBytes: 4 },
+      limits: { frameBytes },
     } as FakeSession['welcome'];
     this.closed = new Promise((resolve) => {
       this.#end = resolve;
@@ -139,8 +147,15 @@ export class FakeSession implements SessionConnection {
     return this.#gone() ?? this.#server.onPublish() ?? this.#server.takePublish(request);
   }
 
-  async record(_run: number, _attempt: number, outcome: RunOutcome, logLength: number): Promise<Ok> {
-    return this.#gone() ?? this.#server.onRecord(logLength) ?? this.#server.takeRecord(outcome, logLength);
+  async record(
+    _run: number,
+    _attempt: number,
+    outcome: RunOutcome,
+    logLength: number,
+    rest: LogRest | null = null,
+  ): Promise<Ok> {
+    const server = this.#server;
+    return this.#gone() ?? server.onRecord(logLength, rest) ?? server.takeRecord(outcome, logLength, rest);
   }
 
   async close(): Promise<void> {

@@ -50,7 +50,7 @@ export class SshRig {
     this.dir = dir;
     this.store = store;
     this.#queue = queue;
-    this.logs = openLogFiles(path.join(dir, 'logs'));
+    this.logs = openLogFiles(path.join(dir, 'logs'), store.smallLogs);
     this.artifacts = openArtifactFiles(path.join(dir, 'artifacts'));
   }
 

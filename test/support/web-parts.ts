@@ -104,6 +104,7 @@ export class Parts {
           return bytes;
         },
         append: async () => 0,
+        staysSmall: () => false,
         onGrowth: (_run, _attempt, listener) => subscribe(this.growth, listener),
       },
       artifacts: {

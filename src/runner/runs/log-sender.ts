@@ -1,3 +1,5 @@
+import { RECORD_LOG_PROTOCOL_VERSION } from '../../shared/protocol/messages.ts';
+import type { LogRest } from '../session/session.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
@@ -13,6 +15,16 @@ interface Sending {
 
 /** Frames on their way at once: order is kept, and the next is read while the last one is synced. */
 const WINDOW = 3;
+/** What little a step says waits this long for more; nobody who follows a log sees it. */
+const GATHER_MS = 50;
+const GATHER_BYTES = 32 * 1024;
+/** At most this much is left to the record. */
+const REST_BYTES = 16 * 1024;
+
+/** Whether a record may bring this many bytes of its log along. */
+export function takesRest({ welcome }: Session, bytes: number): boolean {
+  return welcome.protocol >= RECORD_LOG_PROTOCOL_VERSION && bytes <= welcome.limits.frameBytes;
+}
 
 /**
  * Sends a run's log from its spool at the session's pace. After a reconnect it asks the server for
@@ -27,6 +39,8 @@ export class LogSender {
   readonly #events: ReporterEvents;
   #available = 0;
   #final = false;
+  /** How much of the end may be left to the record. */
+  #keep = 0;
   #stopped = false;
   #unreadable = false;
   #wake: () => void = () => {};
@@ -62,19 +76,23 @@ export class LogSender {
 
   /**
    * No more will come after `bytes`; resolves when the server has all of them, or `stop` was called.
-   * Gives the length of the log that can be sent: less than `bytes` where the spool cannot be read.
+   * Gives the length of the log that can be sent: less than `bytes` where the spool cannot be read. With
+   * `keepRest` a short end may be left for the record to bring along.
    */
-  async finish(bytes: number): Promise<number> {
+  async finish(bytes: number, how = { keepRest: false }): Promise<{ length: number; rest: LogRest | null }> {
     if (!this.#unreadable) this.#available = Math.max(this.#available, bytes);
     this.#final = true;
+    this.#keep = how.keepRest ? REST_BYTES : 0;
     this.#wake();
     await this.#done;
-    return Math.min(bytes, this.#available);
+    const rest = await this.#rest();
+    return { length: Math.min(bytes, this.#available), rest };
   }
 
   /** The server says that it has only this much: sends the rest again. Call after `finish`. */
   async resend(from: number): Promise<void> {
     this.#durable = from;
+    this.#keep = 0;
     this.#done = this.#loop();
     await this.#done;
   }
@@ -90,11 +108,13 @@ export class LogSender {
     while (!this.#stopped) {
       if (this.#durable >= this.#available) {
         if (this.#final) return;
-        await this.#grownOrEnded(this.#durable);
+        await this.#until(() => this.#available > this.#durable);
+        await this.#until(() => this.#available - this.#durable >= GATHER_BYTES, GATHER_MS);
         continue;
       }
       const session = await this.#link.session();
       if (!session || this.#stopped) return;
+      if (inOrder && this.#mayKeepRest(session)) return;
       if (!inOrder) {
         const reply = await session.log(this.#run, this.#attempt, this.#durable, new Uint8Array());
         if (reply.type === 'stale') return this.#stale(reply.why);
@@ -105,11 +125,7 @@ export class LogSender {
       if (sent.stale !== null) return this.#stale(sent.stale);
       this.#durable = sent.durable;
       inOrder = sent.inOrder;
-      if (sent.unreadable && inOrder) {
-        // The disk or the job is at fault: a log cut short must not cost the run its record.
-        this.#unreadable = true;
-        this.#available = this.#durable;
-      }
+      if (sent.unreadable && inOrder) this.#cutShort(this.#durable);
     }
   }
 
@@ -147,10 +163,36 @@ export class LogSender {
     if (answer.type === 'ok' && answer.cancel !== undefined) this.#events.cancel(answer.cancel);
   }
 
-  async #grownOrEnded(than: number): Promise<void> {
+  #mayKeepRest(session: Session): boolean {
+    const missing = this.#available - this.#durable;
+    return this.#final && missing <= this.#keep && takesRest(session, missing);
+  }
+
+  async #rest(): Promise<LogRest | null> {
+    const missing = this.#available - this.#durable;
+    if (this.#stopped || missing <= 0 || missing > this.#keep) return null;
+    const buffer = Buffer.allocUnsafe(missing);
+    const bytesRead = (await this.#spool?.read(buffer, this.#durable).catch(() => 0)) ?? 0;
+    if (bytesRead < missing) this.#cutShort(this.#durable + bytesRead);
+    return bytesRead === 0 ? null : { offset: this.#durable, bytes: buffer.subarray(0, bytesRead) };
+  }
+
+  /** The disk or the job is at fault: a log cut short must not cost the run its record. */
+  #cutShort(length: number): void {
+    this.#unreadable = true;
+    this.#available = length;
+  }
+
+  /** Returns early where no more will come, and after `ms`. */
+  async #until(enough: () => boolean, ms: number | null = null): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (this.#available > than || this.#final || this.#stopped) resolve();
+      const late = ms === null ? null : setTimeout(resolve, ms);
+      this.#wake = () => {
+        if (!enough() && !this.#final && !this.#stopped) return;
+        if (late) clearTimeout(late);
+        resolve();
+      };
+      this.#wake();
     });
     this.#wake = () => {};
   }

@@ -1,9 +1,10 @@
 import { CHANGE_ARTIFACT, type PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { Settled } from '../../shared/worker-messages.ts';
+import type { LogRest } from '../session/session.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
-import { LogSender } from './log-sender.ts';
+import { LogSender, takesRest } from './log-sender.ts';
 import { publish, unlessAborted } from './publishing.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
@@ -117,24 +118,33 @@ export class Reporter {
     logLength: number,
     amend: (ended: RunOutcome, cut: boolean) => RunOutcome = (same) => same,
   ): Promise<RunEnd> {
-    const sendable = await this.#log.finish(logLength);
+    const keepRest = this.#artifacts.length === 0;
+    const { length, rest } = await this.#log.finish(logLength, { keepRest });
     const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
-    const reported = await this.#record(outcome, sendable);
+    const reported = await this.#record(outcome, length, rest);
     this.#end(reported);
     return { outcome, reported };
   }
 
-  async #record(outcome: RunOutcome, logLength: number): Promise<Reported> {
+  async #record(outcome: RunOutcome, logLength: number, lastOfLog: LogRest | null): Promise<Reported> {
+    let rest = lastOfLog;
     while (!this.#ended) {
       const session = await this.#link.session();
       if (!session) return 'abandoned';
-      const reply = await session.record(this.#run.run, this.#run.attempt, outcome, logLength);
+      if (rest && !takesRest(session, rest.bytes.length)) {
+        await this.#log.resend(rest.offset); // another server stands there since
+        rest = null;
+        continue;
+      }
+      const reply = await session.record(this.#run.run, this.#run.attempt, outcome, logLength, rest);
       if (reply.type === 'stale') return 'stale';
       if (reply.type === 'ok' && (reply.offset === undefined || reply.offset >= logLength)) return 'recorded';
       // Disconnected, or the server has less of the log than we thought: what is missing goes first.
-      if (reply.type === 'ok') await this.#log.resend(reply.offset ?? 0);
+      if (reply.type !== 'ok') continue;
+      rest = null;
+      await this.#log.resend(reply.offset ?? 0);
     }
     return this.#ended;
   }

@@ -43,6 +43,12 @@ export type Disconnect = {
 /** What one attempt to connect gave. */
 export type Connected = { ok: true; session: SessionConnection } | { ok: false; disconnect: Disconnect };
 
+/** Bytes of a log and where they belong. */
+export interface LogRest {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
 /**
  * One welcomed connection. Requests are answered in order; `lease` and `record` are outstanding
  * alone. Each resolves with the reply or, where the connection went away first, with the
@@ -68,11 +74,13 @@ export interface SessionConnection {
   ): Promise<Reply<'ok' | 'stale'>>;
   /** Only where both speak a protocol that has it. To be asked again while the reply says `pending`. */
   publish(run: number, attempt: number, request: PublishRequest): Promise<Reply<'ok' | 'stale'>>;
+  /** `rest`: the last of the log, at most a frame; only where both speak a protocol that has it. */
   record(
     run: number,
     attempt: number,
     outcome: RunOutcome,
     logLength: number,
+    rest?: LogRest | null,
   ): Promise<Reply<'ok' | 'stale'>>;
   /** Says `bye`, waits for its reply a short bounded time, closes. Idempotent. */
   close(): Promise<void>;

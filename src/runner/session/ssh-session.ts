@@ -8,7 +8,7 @@ import {
   serverMessageSchema,
 } from '../../shared/protocol/messages.ts';
 import { type AnyReply, Requests } from './requests.ts';
-import type { Disconnect, Reply, SessionConnection, Welcome } from './session.ts';
+import type { Disconnect, LogRest, Reply, SessionConnection, Welcome } from './session.ts';
 import type { Transport } from './transport.ts';
 
 type Type = ServerMessage['type'];
@@ -20,6 +20,7 @@ const REPLY_MS = 60_000;
 const BYE_MS = 2_000;
 const CLOSE_MS = 1_000;
 
+const NO_REST: LogRest = { offset: 0, bytes: new Uint8Array() };
 const CLOSED: Disconnect = { reason: 'closed', why: 'the session was closed' };
 
 /** Requests out, replies in, over one transport. The welcome is what `greet` brought. */
@@ -107,9 +108,20 @@ export class SshSession implements SessionConnection {
     attempt: number,
     outcome: RunOutcome,
     logLength: number,
+    rest: LogRest | null = null,
   ): Promise<Reply<'ok' | 'stale'>> {
-    const message = { type: 'record', run, attempt, outcome, logLength } as const;
-    return (await this.#ask(message, ['ok', 'stale'], { alone: true })) as Reply<'ok' | 'stale'>;
+    const { offset, bytes } = rest ?? NO_REST;
+    const message = {
+      type: 'record',
+      run,
+      attempt,
+      outcome,
+      logLength,
+      offset,
+      bytes: bytes.length,
+    } as const;
+    const reply = await this.#ask(message, ['ok', 'stale'], { alone: true, bytes });
+    return reply as Reply<'ok' | 'stale'>;
   }
 
   close(): Promise<void> {

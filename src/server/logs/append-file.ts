@@ -10,6 +10,21 @@ export interface FileFolder {
   sync(): Promise<void>;
 }
 
+/** What the file begins with where that was kept elsewhere until now. */
+export interface Beginning {
+  /** Null where there is none, or none any more. */
+  bytes(): Uint8Array | null;
+  /** The file has this much of it, durable: there it is forgotten, or false where it has grown meanwhile. */
+  moved(length: number): Promise<boolean>;
+}
+
+export interface AppendFileOptions {
+  readonly folder: FileFolder;
+  readonly beginning?: Beginning;
+  readonly idleMs: number;
+  readonly onIdle: () => void;
+}
+
 interface OpenFile {
   readonly handle: FileHandle;
   length: number;
@@ -23,19 +38,15 @@ interface OpenFile {
  */
 export class AppendFile {
   readonly #path: string;
-  readonly #idleMs: number;
-  readonly #onIdle: () => void;
-  readonly #folder: FileFolder;
+  readonly #options: AppendFileOptions;
   #open: OpenFile | null = null;
   #tail: Promise<unknown> = Promise.resolve();
   #users = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(file: string, folder: FileFolder, idleMs: number, onIdle: () => void) {
+  constructor(file: string, options: AppendFileOptions) {
     this.#path = file;
-    this.#folder = folder;
-    this.#idleMs = idleMs;
-    this.#onIdle = onIdle;
+    this.#options = options;
   }
 
   /** Writes nothing where `offset` is not the file's length. Resolves with the durable length. */
@@ -46,7 +57,7 @@ export class AppendFile {
       try {
         await writeAll(file.handle, bytes, offset);
         // At once: the disk's journal writes both together.
-        await Promise.all([file.handle.datasync(), file.kept ? null : this.#folder.sync()]);
+        await Promise.all([file.handle.datasync(), file.kept ? null : this.#options.folder.sync()]);
         file.kept = true;
       } catch (error) {
         // What was written in part is no longer known to be durable: the runner sends it again.
@@ -85,39 +96,59 @@ export class AppendFile {
   }
 
   #becomeIdle(): void {
-    if (!this.#open) return this.#onIdle();
-    this.#timer = setTimeout(() => void this.close().catch(() => {}), this.#idleMs);
+    if (!this.#open) return this.#options.onIdle();
+    this.#timer = setTimeout(() => void this.close().catch(() => {}), this.#options.idleMs);
     this.#timer.unref();
   }
 
   async #opened(): Promise<OpenFile> {
-    this.#open ??= (await this.#made()) ?? (await this.#found());
+    this.#open ??= (await this.#begun()) ?? (await this.#made()) ?? (await this.#found());
     return this.#open;
+  }
+
+  /** Null where it begins with nothing. A copy that was not finished is made anew. */
+  async #begun(): Promise<OpenFile | null> {
+    const { beginning, folder } = this.#options;
+    for (let bytes = beginning?.bytes(); beginning && bytes; bytes = beginning.bytes()) {
+      const handle = await this.#create('w+');
+      try {
+        await writeAll(handle, bytes, 0);
+        await Promise.all([handle.datasync(), folder.sync()]);
+        if (await beginning.moved(bytes.length)) return { handle, length: bytes.length, kept: true };
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+      await handle.close();
+    }
+    return null;
   }
 
   /** Null where the file is there already. */
   async #made(): Promise<OpenFile | null> {
-    await this.#folder.make();
-    const make = async (): Promise<OpenFile> => {
-      return { handle: await open(this.#path, 'wx+', 0o600), length: 0, kept: false };
-    };
     try {
-      return await make().catch(async (error: unknown) => {
-        if (codeOf(error) !== 'ENOENT') throw error;
-        await this.#folder.remake();
-        return await make();
-      });
+      return { handle: await this.#create('wx+'), length: 0, kept: false };
     } catch (error) {
       if (codeOf(error) === 'EEXIST') return null;
       throw error;
     }
   }
 
+  async #create(flags: 'w+' | 'wx+'): Promise<FileHandle> {
+    const { folder } = this.#options;
+    await folder.make();
+    return await open(this.#path, flags, 0o600).catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      await folder.remake();
+      return await open(this.#path, flags, 0o600);
+    });
+  }
+
   /** What an earlier process left may not be on disk yet, though its length is about to be told. */
   async #found(): Promise<OpenFile> {
     const handle = await open(this.#path, 'r+');
     try {
-      await Promise.all([handle.datasync(), this.#folder.sync()]);
+      await Promise.all([handle.datasync(), this.#options.folder.sync()]);
       return { handle, length: (await handle.stat()).size, kept: true };
     } catch (error) {
       await handle.close();

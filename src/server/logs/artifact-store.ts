@@ -77,9 +77,9 @@ export class ArtifactStore implements ArtifactFiles {
   #file(name: string): AppendFile {
     const known = this.#files.get(name);
     if (known) return known;
-    const file: AppendFile = new AppendFile(name, folderOfRun(path.dirname(name)), this.#idleMs, () =>
-      this.#files.delete(name),
-    );
+    const folder = folderOfRun(path.dirname(name));
+    const onIdle = () => void this.#files.delete(name);
+    const file = new AppendFile(name, { folder, idleMs: this.#idleMs, onIdle });
     this.#files.set(name, file);
     return file;
   }

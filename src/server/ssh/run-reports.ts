@@ -69,19 +69,39 @@ export class RunReports {
     return { ...ok(check), offset: done.offset };
   }
 
-  async record({ run, attempt, outcome, logLength }: Message<'record'>): Promise<ServerMessage> {
+  /**
+   * A result whose log is incomplete would stay incomplete: it is taken once all of that is durable. Of a
+   * small log both are one transaction, with the last of it where the message brings that along.
+   */
+  async record(message: Message<'record'>, bytes: Buffer): Promise<ServerMessage> {
+    const { run, attempt, outcome, logLength, offset } = message;
     const { store, logs } = this.#services;
-    let onDisk = logLength === 0 ? 0 : await logs.length(run, attempt);
-    // The length that counts is the durable one, which nothing at the end asks for.
-    if (onDisk > 0) onDisk = await logs.append(run, attempt, onDisk, NOTHING);
-    if (onDisk < logLength) {
-      // A result whose log is incomplete would stay incomplete: the rest comes first.
-      const check = await this.#renew(run, attempt);
-      return check.ok ? { ...ok(check), offset: onDisk } : this.#stale(run, check.why);
+    // Of a run that has ended only the same record is taken, sent again.
+    const owned = bytes.length === 0 || (await this.#renew(run, attempt)).ok;
+    const smallLog = logs.staysSmall(run, attempt, Math.max(logLength, offset + bytes.length));
+    const appended = owned && bytes.length > 0 ? logs.append(run, attempt, offset, bytes) : null;
+    if (!smallLog) {
+      await appended;
+      const onDisk = await this.#durableLength(run, attempt, logLength);
+      if (onDisk < logLength) return await this.#shortLog(run, attempt, onDisk);
     }
-    const check = await store.runs.record(this.#account, run, attempt, outcome, logLength);
+    const recorded = store.runs.record(this.#account, run, attempt, outcome, logLength, { smallLog });
+    const [check] = await Promise.all([recorded, appended]);
+    if (check === 'short') return await this.#shortLog(run, attempt, await logs.length(run, attempt));
     this.#hide(run);
     return check.ok ? { type: 'ok' } : { type: 'stale', why: check.why };
+  }
+
+  /** As far as it counts: up to `wanted`. */
+  async #durableLength(run: number, attempt: number, wanted: number): Promise<number> {
+    const { logs } = this.#services;
+    const length = wanted === 0 ? 0 : await logs.length(run, attempt);
+    return length === 0 ? 0 : await logs.append(run, attempt, length, NOTHING);
+  }
+
+  async #shortLog(run: number, attempt: number, length: number): Promise<ServerMessage> {
+    const check = await this.#renew(run, attempt);
+    return check.ok ? { ...ok(check), offset: length } : this.#stale(run, check.why);
   }
 
   /** Answered at once: a push may take minutes, and what else the runner says waits for this reply. */

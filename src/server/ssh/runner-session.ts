@@ -92,7 +92,7 @@ export class RunnerSession {
       case 'artifact':
         return then(await this.#reports.artifact(message, bytes));
       case 'record':
-        return then(await this.#reports.record(message));
+        return then(await this.#reports.record(message, bytes));
       case 'publish':
         return then(await this.#reports.publish(message));
       case 'bye':

@@ -8,7 +8,7 @@ import type { SessionRegistry } from './registry.ts';
 export interface SessionServices {
   readonly store: Store;
   readonly queue: Pick<LeaseQueue, 'lease'>;
-  readonly logs: Pick<LogFiles, 'append' | 'length'>;
+  readonly logs: Pick<LogFiles, 'append' | 'length' | 'staysSmall'>;
   readonly artifacts: Pick<ArtifactFiles, 'append'>;
   readonly publisher: Publishing;
   readonly registry: SessionRegistry;

@@ -1,5 +1,6 @@
 import { AGENTS } from './agents-sql.ts';
 import { CONTROL } from './control-sql.ts';
+import { LOGS } from './logs-sql.ts';
 import { EVENTS } from './migrations-events.ts';
 
 /** One step of the schema. Numbered from 1 without gaps; what was once released is never edited. */
@@ -133,4 +134,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'events', sql: EVENTS },
   { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
   { version: 4, name: 'agents', sql: AGENTS },
+  { version: 5, name: 'logs', sql: LOGS },
 ];

@@ -9,6 +9,7 @@ import { Lanes } from './lanes.ts';
 import { SqliteRepositories } from './repositories.ts';
 import { SqliteRuns } from './runs.ts';
 import { SqliteSecrets } from './secrets.ts';
+import { SqliteSmallLogs } from './small-logs.ts';
 import { openSql, storeError } from './sql.ts';
 import type { RunEvents, Store } from './store.ts';
 import { SyncedLog } from './synced-log.ts';
@@ -40,6 +41,7 @@ export async function openSqliteStore(
     forges: new SqliteForges(sql, writer, clock),
     commands: new SqliteCommands(sql),
     agents: new SqliteAgents(sql, writer),
+    smallLogs: new SqliteSmallLogs(sql, writer),
     close: async () => {
       try {
         writer.close();

@@ -9,6 +9,7 @@ import { checkLease } from './lease-check.ts';
 import { prepareRun } from './prepare.ts';
 import { CORE, type CoreRow, numberOf, type RunRow, runOf, SELECT_RUN, stateOf } from './rows.ts';
 import { Settle } from './settle.ts';
+import { smallLogLength } from './small-logs.ts';
 import type { Sql } from './sql.ts';
 import type {
   Claim,
@@ -143,13 +144,15 @@ export class SqliteRuns implements RunStore {
     attempt: number,
     outcome: RunOutcome,
     logLength: number,
-  ): Promise<LeaseCheck> {
+    how = { smallLog: false },
+  ): Promise<LeaseCheck | 'short'> {
     return this.#writer.write((effects) => {
       const row = this.#settle.find(run);
       const check = checkLease(row, account, attempt);
       if (!check.ok && row && isRepeated(row, account, attempt, outcome))
         return { ok: true, cancelWhy: null };
       if (!check.ok || !row) return check;
+      if (how.smallLog && (smallLogLength(this.#sql, run, attempt) ?? 0) < logLength) return 'short';
       const state = this.#settle.apply(row, { type: 'recorded', outcome }, effects);
       if (state !== null && isFinal(state)) {
         this.#sql.run(

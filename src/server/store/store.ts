@@ -9,7 +9,7 @@ import type { NewPipeline, PreparedRun } from './new-pipeline.ts';
 export type { NewPipeline, NewRun, PreparedRun, UnpreparedRun } from './new-pipeline.ts';
 
 /**
- * Everything durable that the server knows, except log and artifact bytes. Each method that writes
+ * Everything durable that the server knows, except the bytes of artifacts and of long logs. Each method that writes
  * resolves only when its transaction is committed; calls of one turn of the event loop share one
  * commit. Methods are async so that another database can stand behind the same interface.
  * All times are epoch milliseconds by the server's clock, written by the store itself.
@@ -24,6 +24,7 @@ export interface Store {
   readonly forges: ForgeStore;
   readonly commands: CommandStore;
   readonly agents: AgentStore;
+  readonly smallLogs: SmallLogStore;
   close(): Promise<void>;
 }
 
@@ -149,6 +150,23 @@ export interface ClaimedRun {
   readonly spec: unknown;
 }
 
+/**
+ * Logs up to some KiB, which most are: written with the transaction that ends their run, they cost the disk
+ * nothing of their own. What reads is synchronous, since it decides in which turn of the event loop a
+ * write begins.
+ */
+export interface SmallLogStore {
+  /** Whether a log of this length may be kept here. */
+  takes(length: number): boolean;
+  /** Writes nothing where `at` is not its length. The length that is durable, or that it would be too long. */
+  append(run: number, attempt: number, at: number, bytes: Uint8Array): Promise<number | 'full'>;
+  /** As it was committed; null where there is nothing of that log. */
+  length(run: number, attempt: number): number | null;
+  read(run: number, attempt: number): Buffer | null;
+  /** Once it is kept elsewhere. False, and nothing removed, where its length is another by now. */
+  remove(run: number, attempt: number, length: number): Promise<boolean>;
+}
+
 export type LeaseCheck = { ok: true; cancelWhy: string | null } | { ok: false; why: string };
 
 /** What a change made leasable or final: the queue wakes waiting leases and followers by it. */
@@ -187,14 +205,18 @@ export interface RunStore {
   heartbeat(account: string, run: number, attempt: number, leaseMs: number): Promise<LeaseCheck>;
   /** The same check and renewal without accepting, for log and artifact frames. */
   renew(account: string, run: number, attempt: number, leaseMs: number): Promise<LeaseCheck>;
-  /** Ends the run, or queues it again where the outcome is `interrupted` or `lost` and it may be. */
+  /**
+   * Ends the run, or queues it again where the outcome is `interrupted` or `lost` and it may be. With
+   * `smallLog` only where the small log of the attempt has its length by then; `short` says that it has not.
+   */
   record(
     account: string,
     run: number,
     attempt: number,
     outcome: RunOutcome,
     logLength: number,
-  ): Promise<LeaseCheck>;
+    how?: { readonly smallLog: boolean },
+  ): Promise<LeaseCheck | 'short'>;
   /** Leases of this session that were never accepted are queued again, not counted as lost. */
   sessionEnded(session: string): Promise<number[]>;
   /** A queued or received run ends as cancelled at once; a running one is told by its next heartbeat. */

@@ -7,9 +7,14 @@ import { type ProcessStat, sameProcessAlive, signalProcess } from './processes.t
  */
 export class KilledProcesses {
   readonly #starts = new Map<number, string>();
+  readonly #signal: typeof signalProcess;
+
+  constructor(signal = signalProcess) {
+    this.#signal = signal;
+  }
 
   kill({ pid, start }: Pick<ProcessStat, 'pid' | 'start'>): void {
-    signalProcess(pid, 'SIGKILL');
+    this.#signal(pid, 'SIGKILL');
     this.#starts.set(pid, start);
   }
 

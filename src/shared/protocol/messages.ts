@@ -7,6 +7,8 @@ export const PROTOCOL_VERSION = 3;
 export const OLDEST_PROTOCOL_VERSION = 2;
 /** The first in which a runner may ask for a change to be pushed. */
 export const PUBLISH_PROTOCOL_VERSION = 3;
+/** The first in which a record may bring the last bytes of its log along. */
+export const RECORD_LOG_PROTOCOL_VERSION = 3;
 export const EXEC_COMMAND = 'vole-runner';
 
 /** Enforced on both sides; the server announces its own in `welcome`. */
@@ -50,7 +52,7 @@ export const leaseSchema = z.object({
   freeMemoryBytes: z.number().nonnegative(),
 });
 
-/** What a runner sends. `bytes` raw bytes follow the line of a `log` or an `artifact`. */
+/** What a runner sends. `bytes` raw bytes follow the line of a `log`, an `artifact` or a `record`. */
 export const runnerMessageSchema = z.discriminatedUnion('type', [
   helloSchema,
   leaseSchema,
@@ -69,7 +71,15 @@ export const runnerMessageSchema = z.discriminatedUnion('type', [
       .nullable(),
   }),
   z.object({ type: z.literal('publish'), ...runRef, request: publishRequestSchema }),
-  z.object({ type: z.literal('record'), ...runRef, outcome: runOutcomeSchema, logLength: offset }),
+  z.object({
+    type: z.literal('record'),
+    ...runRef,
+    outcome: runOutcomeSchema,
+    logLength: offset,
+    /** Where in the log the bytes belong that come with it. */
+    offset: offset.default(0),
+    bytes: frame.default(0),
+  }),
   z.object({ type: z.literal('bye') }),
 ]);
 export type RunnerMessage = z.infer<typeof runnerMessageSchema>;

@@ -5,9 +5,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Reporter } from '../../../../src/runner/runs/reporter.ts';
 import { SpoolReader } from '../../../../src/runner/runs/spool-reader.ts';
+import type { LogRest } from '../../../../src/runner/session/session.ts';
 import type { SessionLink } from '../../../../src/runner/slots/session-link.ts';
+import { RECORD_LOG_PROTOCOL_VERSION } from '../../../../src/shared/protocol/messages.ts';
 import { FakeServer, PASSED } from '../../../support/fake-network.ts';
 import { Cleanup } from '../../../support/temp.ts';
+import { until } from '../../../support/until.ts';
 
 let cleanup: Cleanup;
 let server: FakeServer;
@@ -116,6 +119,84 @@ describe('the log', () => {
     }));
     await reporter().finish(PASSED, 26);
     expect(told).toEqual(['cancel: a person said so']);
+  });
+});
+
+describe('the last of the log', () => {
+  let frames: number;
+  beforeEach(() => {
+    server.frameBytes = 64;
+    frames = 0;
+    server.onLog = () => {
+      frames++;
+      return null;
+    };
+    appendFileSync(spool, TEXT);
+  });
+
+  it('comes with the record where it is short', async () => {
+    await reporter().finish(PASSED, 26);
+    expect([server.log.toString(), frames, server.records.length]).toEqual([TEXT, 0, 1]);
+  });
+
+  it('is not kept back while the run goes on', async () => {
+    const report = reporter();
+    report.spooled(10);
+    await until('it is sent', () => server.log.length === 10);
+    await report.finish(PASSED, 26);
+    expect([server.log.toString(), frames]).toEqual([TEXT, 1]);
+  });
+
+  it('that grows by a little at a time is gathered', async () => {
+    const report = reporter();
+    for (let at = 1; at <= 26; at++) {
+      report.spooled(at);
+      await Promise.resolve();
+    }
+    await until('it is sent', () => server.log.length === 26);
+    await report.finish(PASSED, 26);
+    expect(frames).toBe(1);
+  });
+
+  it('is not kept back for artifacts, which may take long', async () => {
+    const report = reporter();
+    const file = path.join(path.dirname(spool), 'dist');
+    writeFileSync(file, 'bytes');
+    report.artifact({ name: 'dist', path: file, bytes: 5, sha256: 'x' });
+    await report.finish(PASSED, 26);
+    expect([server.log.toString(), frames]).toEqual([TEXT, 1]);
+  });
+
+  it('is sent by itself to a server of the version before', async () => {
+    server.protocol = RECORD_LOG_PROTOCOL_VERSION - 1;
+    await reporter().finish(PASSED, 26);
+    expect([server.log.toString(), frames, server.records.length]).toEqual([TEXT, 1, 1]);
+  });
+
+  it('is sent by itself where a server of the version before stands there after a break', async () => {
+    server.onRecord = first(1, () => {
+      server.protocol = RECORD_LOG_PROTOCOL_VERSION - 1;
+      return server.hangUp();
+    });
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('recorded');
+    expect(server.log.toString()).toBe(TEXT);
+  });
+
+  it('is there once where the record arrived and its reply was lost', async () => {
+    server.onRecord = first(1, (logLength: number, rest: LogRest | null) => {
+      server.takeRecord(PASSED, logLength, rest);
+      return server.hangUp();
+    });
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('recorded');
+    expect(server.log.toString()).toBe(TEXT);
+  });
+
+  it('is cut where its spool became shorter, and the run keeps its record', async () => {
+    const report = reporter();
+    truncateSync(spool, 6);
+    expect((await report.finish(PASSED, 26)).reported).toBe('recorded');
+    expect(server.records).toEqual([{ outcome: PASSED, logLength: 6 }]);
+    expect(server.log.toString()).toBe(TEXT.slice(0, 6));
   });
 });
 

@@ -2,26 +2,23 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { KilledProcesses } from '../../../../src/shared/platform/killed-processes.ts';
-import { isAlive, processStat } from '../../../../src/shared/platform/processes.ts';
+import { processStat } from '../../../../src/shared/platform/processes.ts';
 
-/** Ends slowly once it is killed: its memory has to be given back. */
-const LARGE = "const all = Buffer.alloc(5e8, 1); process.stdout.write('x'); setInterval(() => all, 1000)";
-
-test('what was sent KILL counts until it is gone, however little it shows meanwhile', async () => {
-  const child = spawn(process.execPath, ['-e', LARGE], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(child.stdout, 'data');
+test('what was sent KILL counts until it is gone', async () => {
+  const child = spawn('sleep', ['60']);
+  await once(child, 'spawn');
   const stat = processStat(child.pid ?? 0);
   if (!stat) throw new Error('it has not started');
-  const killed = new KilledProcesses();
+  const sent: unknown[] = [];
+  // As one does that takes long to give its memory back: it lives on for now.
+  const killed = new KilledProcesses((...what) => sent.push(what) > 0);
   expect(killed.anyAlive).toBe(false);
   killed.kill(stat);
-  let looks = 0;
-  for (; ; looks++) {
-    const anyAlive = killed.anyAlive;
-    if (!isAlive(processStat(stat.pid))) break;
-    expect(anyAlive).toBe(true);
-  }
-  expect(looks).toBeGreaterThan(0);
+  expect(killed.anyAlive).toBe(true);
+  expect(sent).toEqual([[stat.pid, 'SIGKILL']]);
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
   expect(killed.anyAlive).toBe(false);
 });
 
