@@ -93,6 +93,7 @@ export class Runner {
       once: options.once,
       mode: () => this.#state.mode,
       room: (signal) => host.room(signal),
+      hasRoom: () => host.hasRoom(),
       onRefusedJob: (why) => this.#apply({ type: 'refused', refusal: { code: 'runner-refused', why } }),
       onRunStarted: (spec, slot) =>
         this.#log.info({ run: spec.run, attempt: spec.attempt, slot, job: spec.job }, 'run started'),

@@ -62,6 +62,8 @@ export interface HostServices {
   readonly engine: string;
   /** Resolves when the disk has room for another run, or the signal aborts. */
   room(signal: AbortSignal): Promise<void>;
+  /** Whether it has now. */
+  hasRoom(): boolean;
   /** Looks at the disk now, for a run has just found it full. */
   lookAtDisk(): void;
   close(): Promise<void>;
@@ -150,6 +152,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   ticker.start();
   return {
     room: (leaving) => ticker.room(leaving),
+    hasRoom: () => ticker.hasRoom,
     lookAtDisk: () => ticker.look(),
     engine: engine?.name ?? 'none',
     runs: {

@@ -106,6 +106,36 @@ test('a record brings the last of a long log along as well', async () => {
   expect(file.equals(Buffer.concat([most, rest.bytes]))).toBe(true);
 });
 
+test('a record and the next lease come in one breath, and what the record frees is leased', async () => {
+  const runs = [await rig.add({ serial: 'one' }), await rig.add({ serial: 'one' })];
+  const [first = 0, second = 0] = runs;
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.heartbeat(first, 1);
+  const rest = { offset: 0, bytes: Buffer.from('hello') };
+  const both = session.recordAndLease(first, 1, outcome('passed'), 5, rest, leaseRequest());
+  expect(await both.recorded).toEqual({ type: 'ok' });
+  expect(await both.leased).toMatchObject({ type: 'job', run: second, attempt: 1 });
+  expect(await session.heartbeat(second, 1)).toEqual({ type: 'ok' });
+  expect(await rig.run(first)).toMatchObject({ state: 'passed', logLength: 5 });
+  const last = session.recordAndLease(second, 1, outcome('passed'), 0, null, leaseRequest());
+  expect([await last.recorded, await last.leased]).toEqual([{ type: 'ok' }, { type: 'idle' }]);
+});
+
+test('a lease behind a record that was not taken is given back with the connection', async () => {
+  const first = await rig.add();
+  const second = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.heartbeat(first, 1);
+  const both = session.recordAndLease(first, 1, outcome('passed'), 5, null, leaseRequest());
+  expect(await both.recorded).toEqual({ type: 'ok', offset: 0 });
+  session.destroy();
+  await both.leased;
+  await until('it is queued again', async () => (await rig.run(second)).state === 'queued');
+  expect((await rig.run(first)).state).toBe('running');
+});
+
 test('another account brings nothing into a log with its record', async () => {
   const run = await rig.add();
   const session = await rig.connect();

@@ -1,14 +1,16 @@
 import type {
   Connect,
   Disconnect,
+  LeaseRequest,
   LogRest,
+  RecordAndLease,
   Reply,
   SessionConnection,
 } from '../../src/runner/session/session.ts';
 import { SessionLink } from '../../src/runner/slots/session-link.ts';
 import type { Published, PublishRequest } from '../../src/shared/agent/result.ts';
 import type { RunOutcome } from '../../src/shared/outcome.ts';
-import { PROTOCOL_VERSION, RECORD_LOG_PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
+import { PROTOCOL_VERSION, RECORD_MORE_PROTOCOL_VERSION } from '../../src/shared/protocol/messages.ts';
 
 type Ok = Reply<'ok' | 'stale'>;
 
@@ -22,6 +24,8 @@ export class FakeServer {
   log = Buffer.alloc(0);
   readonly artifacts = new Map<string, { bytes: Buffer; complete: boolean }>();
   readonly records: { outcome: RunOutcome; logLength: number }[] = [];
+  /** Asked for with a record. */
+  readonly leases: LeaseRequest[] = [];
   connects = 0;
   protocol: number = PROTOCOL_VERSION;
   frameBytes = 4;
@@ -85,7 +89,7 @@ export class FakeServer {
   }
 
   takeRecord(outcome: RunOutcome, logLength: number, rest: LogRest | null): Ok {
-    if (rest && this.protocol >= RECORD_LOG_PROTOCOL_VERSION) this.takeLog(rest.offset, rest.bytes);
+    if (rest && this.protocol >= RECORD_MORE_PROTOCOL_VERSION) this.takeLog(rest.offset, rest.bytes);
     if (this.log.length < logLength) return { type: 'ok', offset: this.log.length };
     this.records.push({ outcome, logLength });
     return { type: 'ok' };
@@ -156,6 +160,18 @@ export class FakeSession implements SessionConnection {
   ): Promise<Ok> {
     const server = this.#server;
     return this.#gone() ?? server.onRecord(logLength, rest) ?? server.takeRecord(outcome, logLength, rest);
+  }
+
+  recordAndLease(
+    run: number,
+    attempt: number,
+    outcome: RunOutcome,
+    logLength: number,
+    rest: LogRest | null,
+    request: LeaseRequest,
+  ): RecordAndLease {
+    this.#server.leases.push(request);
+    return { recorded: this.record(run, attempt, outcome, logLength, rest), leased: this.lease() };
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import type { LeaseQueue } from '../../src/server/queue/queue.ts';
 import { RunEventHub } from '../../src/server/queue/run-event-hub.ts';
 import { type EndpointOptions, type SshEndpoint, startSshEndpoint } from '../../src/server/ssh/endpoint.ts';
 import { openSqliteStore } from '../../src/server/store/open.ts';
-import type { Run, Store } from '../../src/server/store/store.ts';
+import type { NewRun, Run, Store } from '../../src/server/store/store.ts';
 import { parsePublicKey } from '../../src/shared/public-key.ts';
 import { newPipeline, newRun } from './store-rig.ts';
 import type { Cleanup } from './temp.ts';
@@ -80,8 +80,8 @@ export class SshRig {
   }
 
   /** Queues one run. */
-  async add(): Promise<number> {
-    const { runs } = await this.store.runs.createPipeline(newPipeline([newRun()]));
+  async add(change: Partial<NewRun> = {}): Promise<number> {
+    const { runs } = await this.store.runs.createPipeline(newPipeline([newRun(change)]));
     return runs[0] ?? 0;
   }
 

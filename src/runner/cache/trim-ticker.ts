@@ -40,6 +40,10 @@ export class TrimTicker {
     this.#wake();
   }
 
+  get hasRoom(): boolean {
+    return !this.#low || this.#stopped;
+  }
+
   /** Resolves when there is room for another run, or the signal aborts. */
   async room(signal: AbortSignal): Promise<void> {
     while (this.#low && !this.#stopped && !signal.aborted) {

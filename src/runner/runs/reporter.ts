@@ -1,15 +1,22 @@
 import { CHANGE_ARTIFACT, type PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { Settled } from '../../shared/worker-messages.ts';
-import type { LogRest } from '../session/session.ts';
+import type { LeaseRequest, LogRest, RecordAndLease, Reply, SessionConnection } from '../session/session.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
-import { LogSender, takesRest } from './log-sender.ts';
+import { LogSender, takesMore, takesRest } from './log-sender.ts';
 import { publish, unlessAborted } from './publishing.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
 
 export type Reported = 'recorded' | 'stale' | 'abandoned';
+
+/** The slot's next lease, which may be asked for in one breath with the record. */
+export interface NextLease {
+  /** Null where the slot may not ask just now. */
+  request(ended: RunOutcome): LeaseRequest | null;
+  asked(session: SessionConnection, reply: RecordAndLease['leased']): void;
+}
 
 export interface RunEnd {
   /** As it was recorded: a run that passed fails where the server refuses one of its artifacts. */
@@ -117,19 +124,21 @@ export class Reporter {
     ended: RunOutcome,
     logLength: number,
     amend: (ended: RunOutcome, cut: boolean) => RunOutcome = (same) => same,
+    nextLease: NextLease | null = null,
   ): Promise<RunEnd> {
     const keepRest = this.#artifacts.length === 0;
     const { length, rest } = await this.#log.finish(logLength, { keepRest });
     const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
-    const reported = await this.#record(outcome, length, rest);
+    const reported = await this.#record({ outcome, logLength: length, rest }, nextLease);
     this.#end(reported);
     return { outcome, reported };
   }
 
-  async #record(outcome: RunOutcome, logLength: number, lastOfLog: LogRest | null): Promise<Reported> {
+  async #record({ outcome, logLength, rest: lastOfLog }: Ended, next: NextLease | null): Promise<Reported> {
     let rest = lastOfLog;
+    let nextLease = next;
     while (!this.#ended) {
       const session = await this.#link.session();
       if (!session) return 'abandoned';
@@ -138,15 +147,34 @@ export class Reporter {
         rest = null;
         continue;
       }
-      const reply = await session.record(this.#run.run, this.#run.attempt, outcome, logLength, rest);
+      const { recorded, asked } = this.#recordOn(session, { outcome, logLength, rest }, nextLease);
+      if (asked) nextLease = null;
+      const reply = await recorded;
       if (reply.type === 'stale') return 'stale';
       if (reply.type === 'ok' && (reply.offset === undefined || reply.offset >= logLength)) return 'recorded';
       // Disconnected, or the server has less of the log than we thought: what is missing goes first.
       if (reply.type !== 'ok') continue;
+      // The lease may wait for long, and nothing else can be sent on that session meanwhile.
+      if (asked) session.destroy();
       rest = null;
       await this.#log.resend(reply.offset ?? 0);
     }
     return this.#ended;
+  }
+
+  #recordOn(
+    session: SessionConnection,
+    { outcome, logLength, rest }: Ended,
+    next: NextLease | null,
+  ): { recorded: Promise<Reply<'ok' | 'stale'>>; asked: boolean } {
+    const { run, attempt } = this.#run;
+    const request = takesMore(session) ? (next?.request(outcome) ?? null) : null;
+    if (!next || !request) {
+      return { recorded: session.record(run, attempt, outcome, logLength, rest), asked: false };
+    }
+    const { recorded, leased } = session.recordAndLease(run, attempt, outcome, logLength, rest, request);
+    next.asked(session, leased);
+    return { recorded, asked: true };
   }
 
   /** Ends without a record: nothing more is sent. */
@@ -166,6 +194,13 @@ export class Reporter {
     this.#heartbeat = null;
     this.#log.stop();
   }
+}
+
+interface Ended {
+  readonly outcome: RunOutcome;
+  readonly logLength: number;
+  /** Of the log, what the record brings along. */
+  readonly rest: LogRest | null;
 }
 
 function withArtifacts(outcome: RunOutcome, sent: readonly ArtifactSent[]): RunOutcome {

@@ -10,7 +10,7 @@ import type { Afterwards } from './afterwards.ts';
 import { type ObjectRecord, ObjectsOfRun } from './objects-of-run.ts';
 import { ProcessesOfRun } from './processes-of-run.ts';
 import { Removal } from './removal.ts';
-import { Reporter, type RunEnd } from './reporter.ts';
+import { type NextLease, Reporter, type RunEnd } from './reporter.ts';
 import {
   notAllowed,
   outcomeOfEnd,
@@ -90,6 +90,7 @@ export class RunInFlight {
   /** A stop that came when only the report was left. */
   #lateStop: Stop | null = null;
   #stale = false;
+  #next: NextLease | null = null;
   #reporting = false;
 
   constructor(services: RunServices, spec: JobSpec, link: SessionLink) {
@@ -119,8 +120,9 @@ export class RunInFlight {
     room?.dispose();
   }
 
-  /** Never rejects: what goes wrong is the outcome. */
-  async execute(leaseSeconds: number): Promise<RunEnd> {
+  /** Never rejects: what goes wrong is the outcome. `next`: asked for with the record where that may be. */
+  async execute(leaseSeconds: number, next: NextLease | null = null): Promise<RunEnd> {
+    this.#next = next;
     const reporter = this.#startReporter(leaseSeconds);
     if (this.#refusal) return await this.#report(this.#refusal, 0, reporter);
     if (this.spec.image !== null) await this.#services.afterwards.room();
@@ -201,7 +203,7 @@ export class RunInFlight {
       this.#lateStop && (cut || this.#lateStop.reason === 'cancelled')
         ? stoppedLate(ended, this.#lateStop)
         : ended;
-    if (!this.#stale) return await reporter.finish(outcome, logLength, amend);
+    if (!this.#stale) return await reporter.finish(outcome, logLength, amend, this.#next);
     reporter.abandon();
     return { outcome, reported: 'stale' };
   }

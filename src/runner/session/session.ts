@@ -43,6 +43,18 @@ export type Disconnect = {
 /** What one attempt to connect gave. */
 export type Connected = { ok: true; session: SessionConnection } | { ok: false; disconnect: Disconnect };
 
+export interface LeaseRequest {
+  readonly key: string;
+  readonly waitSeconds: number;
+  readonly freeCpus: number;
+  readonly freeMemoryBytes: number;
+}
+
+export interface RecordAndLease {
+  readonly recorded: Promise<Reply<'ok' | 'stale'>>;
+  readonly leased: Promise<Reply<'job' | 'idle'>>;
+}
+
 /** Bytes of a log and where they belong. */
 export interface LogRest {
   readonly offset: number;
@@ -51,19 +63,14 @@ export interface LogRest {
 
 /**
  * One welcomed connection. Requests are answered in order; `lease` and `record` are outstanding
- * alone. Each resolves with the reply or, where the connection went away first, with the
+ * alone, but for a lease right behind a record. Each resolves with the reply or, where the connection went away first, with the
  * `Disconnect` : nobody knows then whether the server got it, and it is asked again on the next one.
  */
 export interface SessionConnection {
   readonly welcome: Welcome;
   /** Resolves once, when the connection has closed, whoever closed it. */
   readonly closed: Promise<Disconnect>;
-  lease(request: {
-    key: string;
-    waitSeconds: number;
-    freeCpus: number;
-    freeMemoryBytes: number;
-  }): Promise<Reply<'job' | 'idle'>>;
+  lease(request: LeaseRequest): Promise<Reply<'job' | 'idle'>>;
   heartbeat(run: number, attempt: number): Promise<Reply<'ok' | 'stale'>>;
   /** `bytes` at most `limits.frameBytes`; empty asks for the durable offset. */
   log(run: number, attempt: number, offset: number, bytes: Uint8Array): Promise<Reply<'ok' | 'stale'>>;
@@ -82,6 +89,15 @@ export interface SessionConnection {
     logLength: number,
     rest?: LogRest | null,
   ): Promise<Reply<'ok' | 'stale'>>;
+  /** Both in one breath, each with its reply; only where both speak a protocol that has it. */
+  recordAndLease(
+    run: number,
+    attempt: number,
+    outcome: RunOutcome,
+    logLength: number,
+    rest: LogRest | null,
+    request: LeaseRequest,
+  ): RecordAndLease;
   /** Says `bye`, waits for its reply a short bounded time, closes. Idempotent. */
   close(): Promise<void>;
   /** Closes at once, without `bye`: a waiting lease is thereby withdrawn. */

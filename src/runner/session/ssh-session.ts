@@ -8,11 +8,18 @@ import {
   serverMessageSchema,
 } from '../../shared/protocol/messages.ts';
 import { type AnyReply, Requests } from './requests.ts';
-import type { Disconnect, LogRest, Reply, SessionConnection, Welcome } from './session.ts';
+import type {
+  Disconnect,
+  LeaseRequest,
+  LogRest,
+  RecordAndLease,
+  Reply,
+  SessionConnection,
+  Welcome,
+} from './session.ts';
 import type { Transport } from './transport.ts';
 
 type Type = ServerMessage['type'];
-type LeaseRequest = Parameters<SessionConnection['lease']>[0];
 type ArtifactPart = Parameters<SessionConnection['artifact']>[2];
 
 /** A reply that takes longer than this (beyond what a lease waits) will not come. */
@@ -20,7 +27,7 @@ const REPLY_MS = 60_000;
 const BYE_MS = 2_000;
 const CLOSE_MS = 1_000;
 
-const NO_REST: LogRest = { offset: 0, bytes: new Uint8Array() };
+const NOTHING = new Uint8Array();
 const CLOSED: Disconnect = { reason: 'closed', why: 'the session was closed' };
 
 /** Requests out, replies in, over one transport. The welcome is what `greet` brought. */
@@ -110,18 +117,43 @@ export class SshSession implements SessionConnection {
     logLength: number,
     rest: LogRest | null = null,
   ): Promise<Reply<'ok' | 'stale'>> {
-    const { offset, bytes } = rest ?? NO_REST;
-    const message = {
-      type: 'record',
-      run,
-      attempt,
-      outcome,
-      logLength,
-      offset,
-      bytes: bytes.length,
-    } as const;
-    const reply = await this.#ask(message, ['ok', 'stale'], { alone: true, bytes });
+    const message = recordMessage({ run, attempt, outcome, logLength }, rest);
+    const reply = await this.#ask(message, ['ok', 'stale'], {
+      alone: true,
+      ...(rest && { bytes: rest.bytes }),
+    });
     return reply as Reply<'ok' | 'stale'>;
+  }
+
+  recordAndLease(
+    run: number,
+    attempt: number,
+    outcome: RunOutcome,
+    logLength: number,
+    rest: LogRest | null,
+    request: LeaseRequest,
+  ): RecordAndLease {
+    this.#leasing = true;
+    let answered: (reply: AnyReply) => void = () => {};
+    const lease = new Promise<AnyReply>((resolve) => {
+      answered = resolve;
+    });
+    const behind = {
+      message: { type: 'lease', ...request } as const,
+      waitMs: request.waitSeconds * 1000,
+      answered,
+    };
+    const message = recordMessage({ run, attempt, outcome, logLength }, rest);
+    const recorded = this.#ask(message, ['ok', 'stale'], {
+      alone: true,
+      ...(rest && { bytes: rest.bytes }),
+      behind,
+    });
+    const leased = lease.then((reply) => {
+      this.#leasing = false;
+      return reply as Reply<'job' | 'idle'>;
+    });
+    return { recorded: recorded as Promise<Reply<'ok' | 'stale'>>, leased };
   }
 
   close(): Promise<void> {
@@ -158,18 +190,25 @@ export class SshSession implements SessionConnection {
       pass = resolve;
     });
     await before;
-    try {
-      if (options.alone) await this.#requests.idle();
-      if (this.#disconnect) return { type: 'disconnected', disconnect: this.#disconnect };
-      const reply = this.#within(REPLY_MS + (options.waitMs ?? 0), message, this.#requests.add(expects));
-      const line = encodeLine(message);
-      await this.#transport.write(options.bytes?.length ? [line, options.bytes] : [line]);
-      if (options.alone) await reply;
-      else pass();
-      return await reply;
-    } finally {
+    const { alone, waitMs = 0, bytes, behind } = options;
+    if (alone) await this.#requests.idle();
+    if (this.#disconnect) {
+      const reply = { type: 'disconnected', disconnect: this.#disconnect } as const;
+      behind?.answered(reply);
       pass();
+      return reply;
     }
+    const reply = this.#within(REPLY_MS + waitMs, message, this.#requests.add(expects));
+    const next = behind && this.#expectBehind(behind);
+    const parts = [encodeLine(message), bytes ?? NOTHING, behind ? encodeLine(behind.message) : NOTHING];
+    const written = this.#transport.write(parts.filter(({ length }) => length > 0));
+    void (alone ? Promise.all([reply, next]) : written).finally(pass);
+    await written;
+    return await reply;
+  }
+
+  async #expectBehind({ message, waitMs, answered }: Behind): Promise<void> {
+    answered(await this.#within(REPLY_MS + waitMs, message, this.#requests.add(['job', 'idle'])));
   }
 
   async #within(ms: number, message: RunnerMessage, reply: Promise<AnyReply>): Promise<AnyReply> {
@@ -187,10 +226,25 @@ export class SshSession implements SessionConnection {
   }
 }
 
+/** A lease that is sent with a message, and answered after it. */
+interface Behind {
+  readonly message: Extract<RunnerMessage, { type: 'lease' }>;
+  readonly waitMs: number;
+  readonly answered: (reply: AnyReply) => void;
+}
+
 interface AskOptions {
   readonly alone?: boolean;
   readonly waitMs?: number;
   readonly bytes?: Uint8Array;
+  readonly behind?: Behind;
+}
+
+function recordMessage(
+  record: Omit<Extract<RunnerMessage, { type: 'record' }>, 'type' | 'offset' | 'bytes'>,
+  rest: LogRest | null,
+): RunnerMessage {
+  return { type: 'record', ...record, offset: rest?.offset ?? 0, bytes: rest?.bytes.length ?? 0 };
 }
 
 async function after(ms: number): Promise<void> {

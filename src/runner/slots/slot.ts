@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { LifecycleMode } from '../lifecycle.ts';
-import type { RunEnd } from '../runs/reporter.ts';
+import type { NextLease, RunEnd } from '../runs/reporter.ts';
 import { RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
 import type { StopReason } from '../runs/run-outcomes.ts';
-import type { SessionConnection } from '../session/session.ts';
+import type { LeaseRequest, RecordAndLease, SessionConnection } from '../session/session.ts';
 import { parseJob } from './parse-job.ts';
 import type { Resources } from './resources.ts';
 import type { SessionLink } from './session-link.ts';
@@ -19,6 +19,8 @@ export interface SlotServices {
   readonly mode: () => LifecycleMode;
   /** Resolves when the disk has room for another run, or the signal aborts. */
   readonly room: (signal: AbortSignal) => Promise<void>;
+  /** Whether it has now. */
+  readonly hasRoom: () => boolean;
   readonly onRefusedJob: (why: string) => void;
   readonly onRunStarted: (spec: JobSpec, slot: number) => void;
   readonly onRunEnded: (spec: JobSpec, slot: number, end: RunEnd) => void;
@@ -30,6 +32,12 @@ interface Job {
   readonly leaseSeconds: number;
   /** Gives back the cores and memory it claimed. */
   readonly release: () => void;
+}
+
+interface Asked {
+  readonly key: string;
+  readonly session: SessionConnection;
+  readonly reply: RecordAndLease['leased'];
 }
 
 /**
@@ -44,6 +52,8 @@ export class Slot {
   readonly #left: Promise<null>;
   #run: RunInFlight | null = null;
   #leasing = false;
+  /** A lease that was asked for with the last record. */
+  #asked: Asked | null = null;
 
   constructor(index: number, services: SlotServices, link: SessionLink) {
     this.index = index;
@@ -59,7 +69,8 @@ export class Slot {
     let state: SlotState<Job> = { at: 'asking', key: newKey() };
     while (state.at !== 'closed') {
       const event = await this.#act(state);
-      const context = { mode: this.#services.mode(), once: this.#services.once, newKey };
+      const keyOfNext = (): string => this.#asked?.key ?? newKey();
+      const context = { mode: this.#services.mode(), once: this.#services.once, newKey: keyOfNext };
       const next: SlotState<Job> = stepSlot(state, event, context);
       if (event.type === 'job' && next.at !== 'accepting') event.job.release();
       state = next;
@@ -116,6 +127,9 @@ export class Slot {
   }
 
   async #ask(key: string): Promise<SlotEvent<Job>> {
+    const asked = this.#asked;
+    this.#asked = null;
+    if (asked?.key === key) return await this.#answered(asked);
     // Connected first: the server is to see a slot that waits for room.
     if (!(await this.#sessionToAsk())) return this.#noSession();
     await this.#services.room(this.#leaving.signal);
@@ -124,11 +138,12 @@ export class Slot {
     const session = await this.#sessionToAsk();
     if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
-    const reply = await session.lease({
-      key,
-      waitSeconds: Math.round(this.#services.leaseWaitMs / 1000),
-      ...this.#services.resources.free(),
-    });
+    return await this.#answered({ key, session, reply: session.lease(this.#request(key)) });
+  }
+
+  async #answered(asked: Asked): Promise<SlotEvent<Job>> {
+    this.#leasing = true;
+    const reply = await asked.reply;
     this.#leasing = false;
     switch (reply.type) {
       case 'idle':
@@ -136,10 +151,32 @@ export class Slot {
       case 'disconnected':
         return { type: 'unanswered' };
       case 'job':
-        return await this.#received(session, reply);
+        return await this.#received(asked.session, reply);
       default:
         return reply satisfies never;
     }
+  }
+
+  #request(key: string): LeaseRequest {
+    const waitSeconds = Math.round(this.#services.leaseWaitMs / 1000);
+    return { key, waitSeconds, ...this.#services.resources.free() };
+  }
+
+  /** The next lease, with the record of a job: what that claimed is free by then. */
+  #nextLease(job: Job): NextLease {
+    const { once, mode, hasRoom } = this.#services;
+    let key = '';
+    return {
+      request: ({ reason }) => {
+        if (once || mode() !== 'running' || reason === 'disk-full' || !hasRoom()) return null;
+        job.release();
+        key = newKey();
+        return this.#request(key);
+      },
+      asked: (session, reply) => {
+        this.#asked = { key, session, reply };
+      },
+    };
   }
 
   /** A slot that has nothing and leaves waits for no server that is away. */
@@ -192,7 +229,7 @@ export class Slot {
   async #execute(job: Job): Promise<SlotEvent<Job>> {
     this.#run = job.run;
     this.#services.onRunStarted(job.spec, this.index);
-    const end = await job.run.execute(job.leaseSeconds);
+    const end = await job.run.execute(job.leaseSeconds, this.#nextLease(job));
     this.#run = null;
     job.release();
     this.#services.onRunEnded(job.spec, this.index, end);

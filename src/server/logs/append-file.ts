@@ -109,7 +109,8 @@ export class AppendFile {
   /** Null where it begins with nothing. A copy that was not finished is made anew. */
   async #begun(): Promise<OpenFile | null> {
     const { beginning, folder } = this.#options;
-    for (let bytes = beginning?.bytes(); beginning && bytes; bytes = beginning.bytes()) {
+    if (!beginning) return null;
+    for (let bytes = beginning.bytes(); bytes; bytes = beginning.bytes()) {
       const handle = await this.#create('w+');
       try {
         await writeAll(handle, bytes, 0);

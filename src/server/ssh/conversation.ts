@@ -37,13 +37,16 @@ interface Waiting {
   readonly bytes: Buffer;
 }
 
-/** Messages in, replies out, in order and one at a time. */
+/**
+ * Messages in, replies out, in order and one at a time; but a lease that has come with a record is worked on
+ * together with it, so that one commit of the store holds both.
+ */
 export class Conversation {
   readonly #parts: ConversationParts;
   readonly #decoder: Decoder<RunnerMessage>;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  #answering: RunnerMessage['type'] | null = null;
+  #answering: readonly RunnerMessage['type'][] = [];
   #running: Promise<void> = Promise.resolve();
   #ended = false;
   #stall: NodeJS.Timeout | null = null;
@@ -62,13 +65,13 @@ export class Conversation {
       const outstanding = this.#outstanding();
       if (!mayArrive(outstanding, message.type))
         return this.fail(`'${message.type}' came while '${outstanding.at(-1)}' was not answered`);
-      if (message.type === 'bye' && this.#answering === 'lease') this.#parts.withdraw();
+      if (message.type === 'bye' && this.#answering.includes('lease')) this.#parts.withdraw();
       this.#waiting.push({ message, bytes });
       this.#waitingBytes += bytes.length;
     }
     if (this.#isAhead()) this.#parts.wire.pause();
     else this.#watchStall();
-    if (this.#answering === null && this.#waiting.length > 0) this.#running = this.#run();
+    if (this.#answering.length === 0 && this.#waiting.length > 0) this.#running = this.#run();
   }
 
   /** Tells the peer why, and ends. What was not answered yet stays unanswered. */
@@ -98,25 +101,42 @@ export class Conversation {
   }
 
   async #run(): Promise<void> {
-    for (let next = this.#waiting.shift(); next && !this.#ended; next = this.#waiting.shift()) {
-      this.#answering = next.message.type;
-      this.#waitingBytes -= next.bytes.length;
+    for (let next = this.#take(); next.length > 0 && !this.#ended; next = this.#take()) {
+      this.#answering = next.map(({ message }) => message.type);
       if (!this.#isAhead()) this.#parts.wire.resume();
-      try {
-        const { reply, end } = await this.#parts.answer(next.message, next.bytes);
-        if (this.#ended) break;
-        await this.#send(reply);
-        if (end || reply.type === 'error') this.#end();
-      } catch (error) {
-        this.fail(`the server could not answer '${next.message.type}'`, error);
+      const answers = next.map(async ({ message, bytes }) => await this.#parts.answer(message, bytes));
+      for (const answer of answers) answer.catch(() => {}); // told in its turn
+      for (const [at, answer] of answers.entries()) {
+        await this.#reply(next[at]?.message, answer);
+        this.#answering = this.#answering.slice(1);
       }
     }
-    this.#answering = null;
+    this.#answering = [];
+  }
+
+  /** The next message, and a lease right behind a record with it. */
+  #take(): Waiting[] {
+    const [first, second] = this.#waiting;
+    const both = first?.message.type === 'record' && second?.message.type === 'lease';
+    const taken = this.#waiting.splice(0, both ? 2 : 1);
+    for (const { bytes } of taken) this.#waitingBytes -= bytes.length;
+    return taken;
+  }
+
+  /** Where the conversation has ended meanwhile, the answer is waited for all the same. */
+  async #reply(message: RunnerMessage | undefined, answer: Promise<Answer>): Promise<void> {
+    try {
+      const { reply, end } = await answer;
+      if (this.#ended) return;
+      await this.#send(reply);
+      if (end || reply.type === 'error') this.#end();
+    } catch (error) {
+      this.fail(`the server could not answer '${message?.type}'`, error);
+    }
   }
 
   #outstanding(): RunnerMessage['type'][] {
-    const waiting = this.#waiting.map(({ message }) => message.type);
-    return this.#answering ? [this.#answering, ...waiting] : waiting;
+    return [...this.#answering, ...this.#waiting.map(({ message }) => message.type)];
   }
 
   #isAhead(): boolean {
@@ -155,9 +175,10 @@ export class Conversation {
 
 type Type = RunnerMessage['type'];
 
-/** `hello`, `lease` and `record` are outstanding alone; only `bye` may follow them. */
+/** `hello`, `lease` and `record` are outstanding alone; only `bye` may follow them, and a lease a record. */
 export function mayArrive(outstanding: readonly Type[], next: Type): boolean {
   const alone = (type: Type) => type === 'hello' || type === 'lease' || type === 'record';
   if (outstanding.length === 0 || next === 'bye') return true;
+  if (next === 'lease') return outstanding.length === 1 && outstanding[0] === 'record';
   return !alone(next) && !outstanding.some(alone);
 }

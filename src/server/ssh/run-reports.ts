@@ -72,8 +72,9 @@ export class RunReports {
   /**
    * A result whose log is incomplete would stay incomplete: it is taken once all of that is durable. Of a
    * small log both are one transaction, with the last of it where the message brings that along.
+   * `onWritten`: called when the store has been asked to write it.
    */
-  async record(message: Message<'record'>, bytes: Buffer): Promise<ServerMessage> {
+  async record(message: Message<'record'>, bytes: Buffer, onWritten: () => void): Promise<ServerMessage> {
     const { run, attempt, outcome, logLength, offset } = message;
     const { store, logs } = this.#services;
     // Of a run that has ended only the same record is taken, sent again.
@@ -86,6 +87,7 @@ export class RunReports {
       if (onDisk < logLength) return await this.#shortLog(run, attempt, onDisk);
     }
     const recorded = store.runs.record(this.#account, run, attempt, outcome, logLength, { smallLog });
+    onWritten();
     const [check] = await Promise.all([recorded, appended]);
     if (check === 'short') return await this.#shortLog(run, attempt, await logs.length(run, attempt));
     this.#hide(run);

@@ -34,7 +34,7 @@ export interface Answer {
   readonly end: boolean;
 }
 
-/** What one connection's messages mean, one at a time. Knows nothing of SSH. */
+/** What one connection's messages mean, one at a time but for a lease with a record. Knows nothing of SSH. */
 export class RunnerSession {
   readonly #services: SessionServices;
   readonly #peer: Peer;
@@ -51,6 +51,10 @@ export class RunnerSession {
   #mayHaveRun = true;
   #isKeyGone = false;
   #isLeasing = false;
+  /** The report that is being answered: a lease that came with it counts after it. */
+  #reporting: Promise<unknown> = Promise.resolve();
+  /** The store was asked to write the record that is being answered, if any. */
+  #recordWritten: Promise<void> = Promise.resolve();
 
   constructor(services: SessionServices, peer: Peer) {
     this.#services = services;
@@ -74,9 +78,16 @@ export class RunnerSession {
       const leased = await this.#lease(message, hello).finally(() => {
         this.#setLeasing(false);
       });
+      await this.#reporting;
       this.#mayHaveRun = leased.reply.type === 'job';
       return leased;
     }
+    const report = this.#answerReport(message, bytes);
+    this.#reporting = report.catch(() => {});
+    return await report;
+  }
+
+  async #answerReport(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
     const answer = await this.#report(message, bytes);
     await this.#giveBackInherited();
     if (endsRun(message, answer.reply)) this.#mayHaveRun = false;
@@ -92,7 +103,7 @@ export class RunnerSession {
       case 'artifact':
         return then(await this.#reports.artifact(message, bytes));
       case 'record':
-        return then(await this.#reports.record(message, bytes));
+        return then(await this.#record(message, bytes));
       case 'publish':
         return then(await this.#reports.publish(message));
       case 'bye':
@@ -100,6 +111,15 @@ export class RunnerSession {
       default:
         return message satisfies never;
     }
+  }
+
+  /** A lease that came with it claims in the same transaction, and sees what the record frees. */
+  async #record(message: Extract<RunnerMessage, { type: 'record' }>, bytes: Buffer): Promise<ServerMessage> {
+    let isWritten = (): void => {};
+    this.#recordWritten = new Promise((resolve) => {
+      isWritten = resolve;
+    });
+    return await this.#reports.record(message, bytes, isWritten).finally(isWritten);
   }
 
   /** Some account has lost a key. Where it is ours, only a run in hand may still be reported. */
@@ -183,6 +203,7 @@ export class RunnerSession {
   async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
     const { store, queue, limits } = this.#services;
     const { account } = this.#peer;
+    await this.#recordWritten;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if (!(await this.#hasKey())) return this.#keyGone();
     const request = {

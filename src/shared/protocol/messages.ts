@@ -7,8 +7,8 @@ export const PROTOCOL_VERSION = 3;
 export const OLDEST_PROTOCOL_VERSION = 2;
 /** The first in which a runner may ask for a change to be pushed. */
 export const PUBLISH_PROTOCOL_VERSION = 3;
-/** The first in which a record may bring the last bytes of its log along. */
-export const RECORD_LOG_PROTOCOL_VERSION = 3;
+/** The first in which a record may bring the last bytes of its log along, and a lease may follow it unanswered. */
+export const RECORD_MORE_PROTOCOL_VERSION = 3;
 export const EXEC_COMMAND = 'vole-runner';
 
 /** Enforced on both sides; the server announces its own in `welcome`. */

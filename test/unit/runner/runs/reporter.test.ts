@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Reporter } from '../../../../src/runner/runs/reporter.ts';
+import { type NextLease, Reporter } from '../../../../src/runner/runs/reporter.ts';
 import { SpoolReader } from '../../../../src/runner/runs/spool-reader.ts';
 import type { LogRest } from '../../../../src/runner/session/session.ts';
 import type { SessionLink } from '../../../../src/runner/slots/session-link.ts';
-import { RECORD_LOG_PROTOCOL_VERSION } from '../../../../src/shared/protocol/messages.ts';
+import { RECORD_MORE_PROTOCOL_VERSION } from '../../../../src/shared/protocol/messages.ts';
 import { FakeServer, PASSED } from '../../../support/fake-network.ts';
 import { Cleanup } from '../../../support/temp.ts';
 import { until } from '../../../support/until.ts';
@@ -168,14 +168,14 @@ describe('the last of the log', () => {
   });
 
   it('is sent by itself to a server of the version before', async () => {
-    server.protocol = RECORD_LOG_PROTOCOL_VERSION - 1;
+    server.protocol = RECORD_MORE_PROTOCOL_VERSION - 1;
     await reporter().finish(PASSED, 26);
     expect([server.log.toString(), frames, server.records.length]).toEqual([TEXT, 1, 1]);
   });
 
   it('is sent by itself where a server of the version before stands there after a break', async () => {
     server.onRecord = first(1, () => {
-      server.protocol = RECORD_LOG_PROTOCOL_VERSION - 1;
+      server.protocol = RECORD_MORE_PROTOCOL_VERSION - 1;
       return server.hangUp();
     });
     expect((await reporter().finish(PASSED, 26)).reported).toBe('recorded');
@@ -197,6 +197,51 @@ describe('the last of the log', () => {
     expect((await report.finish(PASSED, 26)).reported).toBe('recorded');
     expect(server.records).toEqual([{ outcome: PASSED, logLength: 6 }]);
     expect(server.log.toString()).toBe(TEXT.slice(0, 6));
+  });
+});
+
+describe('the next lease', () => {
+  const request = { key: '12345678', waitSeconds: 60, freeCpus: 1, freeMemoryBytes: 0 };
+  let asked: Promise<unknown>[];
+  let next: NextLease;
+  beforeEach(() => {
+    asked = [];
+    next = { request: () => request, asked: (_session, reply) => void asked.push(reply) };
+  });
+  const finish = (ended = PASSED) => reporter().finish(ended, 0, (same) => same, next);
+
+  it('is asked for with the record', async () => {
+    expect((await finish()).reported).toBe('recorded');
+    expect([server.leases, server.records.length, asked.length]).toEqual([[request], 1, 1]);
+  });
+
+  it('is not where the slot takes no more, nor of a server of the version before', async () => {
+    next = { ...next, request: () => null };
+    await finish();
+    server.protocol = RECORD_MORE_PROTOCOL_VERSION - 1;
+    await link.close();
+    link = server.link();
+    next = { ...next, request: () => request };
+    expect((await finish()).reported).toBe('recorded');
+    expect([server.leases, asked]).toEqual([[], []]);
+  });
+
+  it('is asked for once, though the record is sent again after a break', async () => {
+    server.onRecord = first(2, () => server.hangUp());
+    expect((await finish()).reported).toBe('recorded');
+    expect([server.leases.length, server.connects]).toEqual([1, 3]);
+    expect(await asked[0]).toMatchObject({ type: 'disconnected' });
+  });
+
+  it('is given up where the record finds the server with less of the log', async () => {
+    appendFileSync(spool, TEXT);
+    server.onRecord = first(1, () => {
+      server.log = server.log.subarray(0, 5);
+      return { type: 'ok' as const, offset: 5 };
+    });
+    expect((await reporter().finish(PASSED, 26, (same) => same, next)).reported).toBe('recorded');
+    expect(await asked[0]).toMatchObject({ type: 'disconnected' });
+    expect([server.log.toString(), server.connects, server.leases.length]).toEqual([TEXT, 2, 1]);
   });
 });
 

@@ -33,6 +33,16 @@ const lease: RunnerMessage = {
   freeMemoryBytes: 0,
 };
 
+const record: RunnerMessage = {
+  type: 'record',
+  run: 1,
+  attempt: 1,
+  outcome: { result: 'passed', reason: null, detail: '', steps: [], durationMs: 0 },
+  logLength: 0,
+  offset: 0,
+  bytes: 0,
+};
+
 test('replies come in the order of the messages, whatever each takes', async () => {
   const { conversation, said, send } = start(async (message) => {
     const run = message.type === 'heartbeat' ? message.run : 0;
@@ -89,13 +99,52 @@ test('bye while a lease waits withdraws it, and both are answered', async () => 
   expect(events).toEqual(['withdraw', 'end']);
 });
 
+test('a lease that comes with a record is worked on with it, and answered after it', async () => {
+  const ends = new Map<string, (answer: Answer) => void>();
+  const { conversation, said, send } = start(
+    (message) => new Promise((resolve) => ends.set(message.type, resolve)),
+  );
+  send(record, lease);
+  expect([...ends.keys()]).toEqual(['record', 'lease']);
+  ends.get('lease')?.({ reply: { type: 'idle' }, end: false });
+  await Promise.resolve();
+  expect(said).toEqual([]);
+  ends.get('record')?.({ reply: { type: 'ok' }, end: false });
+  await conversation.settled();
+  expect(said).toEqual([{ type: 'ok' }, { type: 'idle' }]);
+});
+
+test('a lease that fails before its record is answered ends the conversation after that', async () => {
+  let end: (answer: Answer) => void = () => {};
+  const { conversation, said, send } = start((message) =>
+    message.type === 'lease' ? Promise.reject(new Error('no')) : new Promise((resolve) => (end = resolve)),
+  );
+  send(record, lease);
+  await new Promise((resolve) => setImmediate(resolve));
+  end({ reply: { type: 'ok' }, end: false });
+  await conversation.settled();
+  expect(said).toEqual([{ type: 'ok' }, { type: 'error', why: "the server could not answer 'lease'" }]);
+});
+
+test('bye behind both withdraws the lease', async () => {
+  const { events, send } = start(() => new Promise(() => {}));
+  send(record, lease);
+  expect(events).toEqual([]);
+  send({ type: 'bye' });
+  expect(events).toEqual(['withdraw']);
+});
+
 test('what must be outstanding alone is', () => {
+  expect(mayArrive(['record'], 'lease')).toBe(true);
+  expect(mayArrive(['record', 'lease'], 'lease')).toBe(false);
+  expect(mayArrive(['record', 'lease'], 'heartbeat')).toBe(false);
+  expect(mayArrive(['log', 'record'], 'lease')).toBe(false);
+  expect(mayArrive(['heartbeat'], 'lease')).toBe(false);
   expect(mayArrive([], 'lease')).toBe(true);
   expect(mayArrive(['log'], 'log')).toBe(true);
   expect(mayArrive(['log', 'log'], 'heartbeat')).toBe(true);
   expect(mayArrive(['lease'], 'bye')).toBe(true);
   expect(mayArrive(['lease'], 'heartbeat')).toBe(false);
   expect(mayArrive(['log'], 'record')).toBe(false);
-  expect(mayArrive(['record'], 'lease')).toBe(false);
   expect(mayArrive(['hello'], 'lease')).toBe(false);
 });
