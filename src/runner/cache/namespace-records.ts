@@ -29,11 +29,14 @@ export type NamespaceRecord = z.infer<typeof recordSchema>;
  */
 export class NamespaceRecords {
   readonly #cache: string;
+  /** Of the namespaces that jobs of this process use, with the file that each was in: a change makes a new one. */
+  readonly #known = new Map<string, { readonly version: string; readonly record: NamespaceRecord }>();
 
   constructor(cache: string) {
     this.#cache = cache;
   }
 
+  /** Null where there is none, or none that can be understood. */
   read(name: string): NamespaceRecord | null {
     try {
       const parsed = recordSchema.safeParse(JSON.parse(readFileSync(this.#file(name), 'utf8')));
@@ -50,7 +53,7 @@ export class NamespaceRecords {
 
   /** At a hold's begin and end. A minute is exact enough for the order of eviction, and a file less a job. */
   used(name: string, key: NamespaceKey): void {
-    const before = this.read(name);
+    const before = this.#lastRead(name);
     const unmeasured = before === null || (before.measuredAt ?? 0) <= before.lastUsed;
     if (before && unmeasured && Math.abs(Date.now() - before.lastUsed) < EXACT_MS) return;
     this.#write(name, {
@@ -85,6 +88,7 @@ export class NamespaceRecords {
 
   /** Under the exclusive guard, when the namespace has been moved away. */
   forget(name: string): void {
+    this.#known.delete(name);
     rmSync(this.#unwantedFile(name), { force: true });
     rmSync(this.#file(name), { force: true });
   }
@@ -117,6 +121,17 @@ export class NamespaceRecords {
       .map((entry) => entry.name);
   }
 
+  /** Twice a job, and mostly nobody has written it since. */
+  #lastRead(name: string): NamespaceRecord | null {
+    const version = versionOf(this.#file(name));
+    const known = this.#known.get(name);
+    if (known?.version === version) return known.record;
+    this.#known.delete(name);
+    const record = this.read(name);
+    if (version !== null && record) this.#known.set(name, { version, record });
+    return record;
+  }
+
   #unwantedFile(name: string): string {
     return path.join(this.#cache, `.unwanted-${name}`);
   }
@@ -135,5 +150,15 @@ export class NamespaceRecords {
       rmSync(temporary, { force: true });
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }
+  }
+}
+
+/** Null where there is none. */
+function versionOf(file: string): string | null {
+  try {
+    const { ino, ctimeNs, size } = statSync(file, { bigint: true });
+    return `${ino} ${ctimeNs} ${size}`;
+  } catch {
+    return null;
   }
 }

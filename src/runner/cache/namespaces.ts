@@ -97,6 +97,7 @@ export class Namespaces {
 /** A job may have put a link or a file in the place of its namespace: unlinked, never followed. */
 function makeFolder(folder: string): void {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
-  if (stat && !stat.isDirectory()) rmSync(folder, { force: true });
+  if (stat?.isDirectory()) return;
+  if (stat) rmSync(folder, { force: true });
   mkdirSync(folder, { recursive: true });
 }

@@ -29,6 +29,19 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
+it('the record of a namespace that another process has measured is written at the next use', () => {
+  const key = { repository: 'team/app', trust: 'trusted', image: 'host' } as const;
+  one.namespaces.records.used('it', key);
+  one.namespaces.records.used('it', key);
+  const first = one.namespaces.records.read('it')?.lastUsed ?? 0;
+  other.namespaces.records.measured('it', 5, first + 1);
+  while (Date.now() === first);
+  one.namespaces.records.used('it', key);
+  const record = one.namespaces.records.read('it');
+  expect(record).toMatchObject({ sizeBytes: 5, measuredAt: first + 1 });
+  expect(record?.lastUsed).toBeGreaterThan(first);
+});
+
 describe('trimming', () => {
   it('removes the least recently used first, and stops within the limit', async () => {
     const names = [
