@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { Rig } from '../support/e2e-rig.ts';
+import { Proxy } from '../support/proxy.ts';
+import { until } from '../support/until.ts';
 
 let rig: Rig;
 afterEach(() => rig.close());
@@ -85,6 +87,38 @@ describe('a runner stopped past its lease', () => {
     expect(await rig.output(id, 2)).toBe('begun\nattempt 2');
     expect(await rig.output(id, 1)).toBe('begun');
   });
+});
+
+describe('a connection that breaks where a record and the next lease are under way', () => {
+  it.each(['drop-replies', 'black-hole'] as const)(
+    'costs no result and executes nothing twice (%s)',
+    async (mode) => {
+      rig = await Rig.start();
+      const proxy = await Proxy.start(rig.cleanup, Number(rig.facts.ssh.split(':').at(-1)));
+      const gate = path.join(rig.root, 'go');
+      const executed = path.join(rig.root, 'executed');
+      const step = (name: string): string => `echo ${name} | tee -a ${executed}`;
+      await rig.repository('o/r', {
+        a: { steps: [`${step('a')}; until [ -e ${gate} ]; do sleep 0.02; done; echo last`] },
+        b: { steps: [step('b')] },
+        c: { steps: [step('c')] },
+      });
+      const ids = await rig.submit('o/r');
+      const [first = 0] = ids;
+      rig.runner(['--jobs', '1', '--server', `ssh://tester@127.0.0.1:${proxy.port}`]);
+      await rig.logHas(first, 'a');
+      proxy.mode = mode;
+      writeFileSync(gate, '');
+      if (mode === 'drop-replies') await rig.ended(first);
+      else await until('it is sent', () => proxy.swallowed > 0);
+      proxy.cut();
+      proxy.mode = 'pass';
+      for (const id of ids) expect((await rig.ended(id)).state).toBe('passed');
+      expect(readFileSync(executed, 'utf8')).toBe('a\nb\nc\n');
+      expect(await rig.run(first)).toMatchObject({ attempt: 1, lostCount: 0 });
+      expect(await rig.output(first)).toBe('a\nlast');
+    },
+  );
 });
 
 describe('a full disk', () => {

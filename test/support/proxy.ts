@@ -16,6 +16,8 @@ export class Proxy {
   readonly #pairs = new Set<{ client: net.Socket; upstream: net.Socket }>();
   /** Bytes that came from the server since it was last set. */
   fromServer = 0;
+  /** Bytes of the runner that went into the black hole. */
+  swallowed = 0;
 
   private constructor(server: net.Server) {
     this.#server = server;
@@ -61,7 +63,8 @@ export class Proxy {
     client.on('error', () => {});
     upstream.on('error', () => {});
     client.on('data', (chunk) => {
-      if (this.mode !== 'black-hole') upstream.write(chunk);
+      if (this.mode === 'black-hole') this.swallowed += chunk.length;
+      else upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
       this.fromServer += chunk.length;
