@@ -117,6 +117,11 @@ export class RunnerRig {
     return made.runs[0] ?? 0;
   }
 
+  /** The log of a run that says little. */
+  smallLog(run: number, attempt = 1): string {
+    return this.server.store.smallLogs.read(run, attempt)?.toString() ?? '';
+  }
+
   async run(id: number): Promise<Run> {
     const run = await this.server.store.runs.get(id);
     if (!run) throw new Error(`no run ${id}`);
