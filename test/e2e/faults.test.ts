@@ -107,6 +107,8 @@ describe('a connection that breaks where a record and the next lease are under w
       const [first = 0] = ids;
       rig.runner(['--jobs', '1', '--server', `ssh://tester@127.0.0.1:${proxy.port}`]);
       await rig.logHas(first, 'a');
+      // Or it is the reply to the log that is lost, which holds the record back.
+      await until('the log is answered', () => proxy.answered);
       proxy.mode = mode;
       writeFileSync(gate, '');
       if (mode === 'drop-replies') await rig.ended(first);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { LogRest, RunRecord } from '../../src/runner/session/session.ts';
 import { leaseRequest, SshRig } from '../support/ssh-rig.ts';
 import { outcome } from '../support/store-rig.ts';
 import { Cleanup } from '../support/temp.ts';
@@ -106,6 +107,14 @@ test('a record brings the last of a long log along as well', async () => {
   expect(file.equals(Buffer.concat([most, rest.bytes]))).toBe(true);
 });
 
+const ended = (run: number, logLength: number, rest: LogRest | null): RunRecord => ({
+  run,
+  attempt: 1,
+  outcome: outcome('passed'),
+  logLength,
+  rest,
+});
+
 test('a record and the next lease come in one breath, and what the record frees is leased', async () => {
   const runs = [await rig.add({ serial: 'one' }), await rig.add({ serial: 'one' })];
   const [first = 0, second = 0] = runs;
@@ -113,12 +122,12 @@ test('a record and the next lease come in one breath, and what the record frees 
   await session.lease(leaseRequest());
   await session.heartbeat(first, 1);
   const rest = { offset: 0, bytes: Buffer.from('hello') };
-  const both = session.recordAndLease(first, 1, outcome('passed'), 5, rest, leaseRequest());
+  const both = session.recordAndLease(ended(first, 5, rest), leaseRequest());
   expect(await both.recorded).toEqual({ type: 'ok' });
   expect(await both.leased).toMatchObject({ type: 'job', run: second, attempt: 1 });
   expect(await session.heartbeat(second, 1)).toEqual({ type: 'ok' });
   expect(await rig.run(first)).toMatchObject({ state: 'passed', logLength: 5 });
-  const last = session.recordAndLease(second, 1, outcome('passed'), 0, null, leaseRequest());
+  const last = session.recordAndLease(ended(second, 0, null), leaseRequest());
   expect([await last.recorded, await last.leased]).toEqual([{ type: 'ok' }, { type: 'idle' }]);
 });
 
@@ -128,7 +137,7 @@ test('a lease behind a record that was not taken is given back with the connecti
   const session = await rig.connect();
   await session.lease(leaseRequest());
   await session.heartbeat(first, 1);
-  const both = session.recordAndLease(first, 1, outcome('passed'), 5, null, leaseRequest());
+  const both = session.recordAndLease(ended(first, 5, null), leaseRequest());
   expect(await both.recorded).toEqual({ type: 'ok', offset: 0 });
   session.destroy();
   await both.leased;

@@ -5,6 +5,7 @@ import type {
   LogRest,
   RecordAndLease,
   Reply,
+  RunRecord,
   SessionConnection,
 } from '../../src/runner/session/session.ts';
 import { SessionLink } from '../../src/runner/slots/session-link.ts';
@@ -162,14 +163,8 @@ export class FakeSession implements SessionConnection {
     return this.#gone() ?? server.onRecord(logLength, rest) ?? server.takeRecord(outcome, logLength, rest);
   }
 
-  recordAndLease(
-    run: number,
-    attempt: number,
-    outcome: RunOutcome,
-    logLength: number,
-    rest: LogRest | null,
-    request: LeaseRequest,
-  ): RecordAndLease {
+  recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease {
+    const { run, attempt, outcome, logLength, rest } = record;
     this.#server.leases.push(request);
     return { recorded: this.record(run, attempt, outcome, logLength, rest), leased: this.lease() };
   }

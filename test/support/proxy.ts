@@ -18,6 +18,8 @@ export class Proxy {
   fromServer = 0;
   /** Bytes of the runner that went into the black hole. */
   swallowed = 0;
+  /** Whether the server spoke last: what was asked has its reply, where one thing is asked at a time. */
+  answered = false;
 
   private constructor(server: net.Server) {
     this.#server = server;
@@ -63,11 +65,13 @@ export class Proxy {
     client.on('error', () => {});
     upstream.on('error', () => {});
     client.on('data', (chunk) => {
+      this.answered = false;
       if (this.mode === 'black-hole') this.swallowed += chunk.length;
       else upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
       this.fromServer += chunk.length;
+      this.answered = true;
       if (this.mode === 'pass') client.write(chunk);
     });
     client.on('close', () => {

@@ -1,5 +1,4 @@
-import { RECORD_MORE_PROTOCOL_VERSION } from '../../shared/protocol/messages.ts';
-import type { LogRest } from '../session/session.ts';
+import { type LogRest, takesRest } from '../session/session.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
@@ -20,16 +19,6 @@ const GATHER_MS = 50;
 const GATHER_BYTES = 32 * 1024;
 /** At most this much is left to the record. */
 const REST_BYTES = 16 * 1024;
-
-/** Whether more than the record itself may come with it. */
-export function takesMore({ welcome }: Session): boolean {
-  return welcome.protocol >= RECORD_MORE_PROTOCOL_VERSION;
-}
-
-/** Whether a record may bring this many bytes of its log along. */
-export function takesRest(session: Session, bytes: number): boolean {
-  return takesMore(session) && bytes <= session.welcome.limits.frameBytes;
-}
 
 /**
  * Sends a run's log from its spool at the session's pace. After a reconnect it asks the server for

@@ -1,10 +1,18 @@
 import { CHANGE_ARTIFACT, type PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { Settled } from '../../shared/worker-messages.ts';
-import type { LeaseRequest, LogRest, RecordAndLease, Reply, SessionConnection } from '../session/session.ts';
+import {
+  type LeaseRequest,
+  type RecordAndLease,
+  type Reply,
+  type RunRecord,
+  type SessionConnection,
+  takesMore,
+  takesRest,
+} from '../session/session.ts';
 import type { SessionLink } from '../slots/session-link.ts';
 import { type Artifact, type ArtifactSent, sendArtifact } from './artifact-sender.ts';
-import { LogSender, takesMore, takesRest } from './log-sender.ts';
+import { LogSender } from './log-sender.ts';
 import { publish, unlessAborted } from './publishing.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
@@ -126,18 +134,20 @@ export class Reporter {
     amend: (ended: RunOutcome, cut: boolean) => RunOutcome = (same) => same,
     nextLease: NextLease | null = null,
   ): Promise<RunEnd> {
+    const { run, attempt } = this.#run;
     const keepRest = this.#artifacts.length === 0;
     const { length, rest } = await this.#log.finish(logLength, { keepRest });
     const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
-    const reported = await this.#record({ outcome, logLength: length, rest }, nextLease);
+    const reported = await this.#record({ run, attempt, outcome, logLength: length, rest }, nextLease);
     this.#end(reported);
     return { outcome, reported };
   }
 
-  async #record({ outcome, logLength, rest: lastOfLog }: Ended, next: NextLease | null): Promise<Reported> {
-    let rest = lastOfLog;
+  async #record(ended: RunRecord, next: NextLease | null): Promise<Reported> {
+    const { logLength } = ended;
+    let { rest } = ended;
     let nextLease = next;
     while (!this.#ended) {
       const session = await this.#link.session();
@@ -147,7 +157,7 @@ export class Reporter {
         rest = null;
         continue;
       }
-      const { recorded, asked } = this.#recordOn(session, { outcome, logLength, rest }, nextLease);
+      const { recorded, asked } = this.#recordOn(session, { ...ended, rest }, nextLease);
       if (asked) nextLease = null;
       const reply = await recorded;
       if (reply.type === 'stale') return 'stale';
@@ -164,15 +174,15 @@ export class Reporter {
 
   #recordOn(
     session: SessionConnection,
-    { outcome, logLength, rest }: Ended,
+    record: RunRecord,
     next: NextLease | null,
   ): { recorded: Promise<Reply<'ok' | 'stale'>>; asked: boolean } {
-    const { run, attempt } = this.#run;
-    const request = takesMore(session) ? (next?.request(outcome) ?? null) : null;
+    const request = takesMore(session) ? (next?.request(record.outcome) ?? null) : null;
     if (!next || !request) {
+      const { run, attempt, outcome, logLength, rest } = record;
       return { recorded: session.record(run, attempt, outcome, logLength, rest), asked: false };
     }
-    const { recorded, leased } = session.recordAndLease(run, attempt, outcome, logLength, rest, request);
+    const { recorded, leased } = session.recordAndLease(record, request);
     next.asked(session, leased);
     return { recorded, asked: true };
   }
@@ -194,13 +204,6 @@ export class Reporter {
     this.#heartbeat = null;
     this.#log.stop();
   }
-}
-
-interface Ended {
-  readonly outcome: RunOutcome;
-  readonly logLength: number;
-  /** Of the log, what the record brings along. */
-  readonly rest: LogRest | null;
 }
 
 function withArtifacts(outcome: RunOutcome, sent: readonly ArtifactSent[]): RunOutcome {

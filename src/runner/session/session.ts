@@ -1,6 +1,10 @@
 import type { PublishRequest } from '../../shared/agent/result.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
-import type { Hello, ServerMessage } from '../../shared/protocol/messages.ts';
+import {
+  type Hello,
+  RECORD_MORE_PROTOCOL_VERSION,
+  type ServerMessage,
+} from '../../shared/protocol/messages.ts';
 
 /** Where a slot connects and as whom. */
 export interface Endpoint {
@@ -55,6 +59,16 @@ export interface RecordAndLease {
   readonly leased: Promise<Reply<'job' | 'idle'>>;
 }
 
+/** How a run has ended. */
+export interface RunRecord {
+  readonly run: number;
+  readonly attempt: number;
+  readonly outcome: RunOutcome;
+  readonly logLength: number;
+  /** Of the log, what comes with it. */
+  readonly rest: LogRest | null;
+}
+
 /** Bytes of a log and where they belong. */
 export interface LogRest {
   readonly offset: number;
@@ -90,14 +104,7 @@ export interface SessionConnection {
     rest?: LogRest | null,
   ): Promise<Reply<'ok' | 'stale'>>;
   /** Both in one breath, each with its reply; only where both speak a protocol that has it. */
-  recordAndLease(
-    run: number,
-    attempt: number,
-    outcome: RunOutcome,
-    logLength: number,
-    rest: LogRest | null,
-    request: LeaseRequest,
-  ): RecordAndLease;
+  recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease;
   /** Says `bye`, waits for its reply a short bounded time, closes. Idempotent. */
   close(): Promise<void>;
   /** Closes at once, without `bye`: a waiting lease is thereby withdrawn. */
@@ -114,3 +121,13 @@ export type Connect = (
   hello: Omit<Hello, 'type' | 'protocol'>,
   options: { signal: AbortSignal },
 ) => Promise<Connected>;
+
+/** Whether more than the record itself may come with it. */
+export function takesMore({ welcome }: Pick<SessionConnection, 'welcome'>): boolean {
+  return welcome.protocol >= RECORD_MORE_PROTOCOL_VERSION;
+}
+
+/** Whether a record may bring this many bytes of its log along. */
+export function takesRest(session: Pick<SessionConnection, 'welcome'>, bytes: number): boolean {
+  return takesMore(session) && bytes <= session.welcome.limits.frameBytes;
+}

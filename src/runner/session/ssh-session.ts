@@ -14,6 +14,7 @@ import type {
   LogRest,
   RecordAndLease,
   Reply,
+  RunRecord,
   SessionConnection,
   Welcome,
 } from './session.ts';
@@ -117,7 +118,7 @@ export class SshSession implements SessionConnection {
     logLength: number,
     rest: LogRest | null = null,
   ): Promise<Reply<'ok' | 'stale'>> {
-    const message = recordMessage({ run, attempt, outcome, logLength }, rest);
+    const message = recordMessage({ run, attempt, outcome, logLength, rest });
     const reply = await this.#ask(message, ['ok', 'stale'], {
       alone: true,
       ...(rest && { bytes: rest.bytes }),
@@ -125,14 +126,7 @@ export class SshSession implements SessionConnection {
     return reply as Reply<'ok' | 'stale'>;
   }
 
-  recordAndLease(
-    run: number,
-    attempt: number,
-    outcome: RunOutcome,
-    logLength: number,
-    rest: LogRest | null,
-    request: LeaseRequest,
-  ): RecordAndLease {
+  recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease {
     this.#leasing = true;
     let answered: (reply: AnyReply) => void = () => {};
     const lease = new Promise<AnyReply>((resolve) => {
@@ -143,10 +137,10 @@ export class SshSession implements SessionConnection {
       waitMs: request.waitSeconds * 1000,
       answered,
     };
-    const message = recordMessage({ run, attempt, outcome, logLength }, rest);
+    const message = recordMessage(record);
     const recorded = this.#ask(message, ['ok', 'stale'], {
       alone: true,
-      ...(rest && { bytes: rest.bytes }),
+      ...(record.rest && { bytes: record.rest.bytes }),
       behind,
     });
     const leased = lease.then((reply) => {
@@ -240,10 +234,7 @@ interface AskOptions {
   readonly behind?: Behind;
 }
 
-function recordMessage(
-  record: Omit<Extract<RunnerMessage, { type: 'record' }>, 'type' | 'offset' | 'bytes'>,
-  rest: LogRest | null,
-): RunnerMessage {
+function recordMessage({ rest, ...record }: RunRecord): RunnerMessage {
   return { type: 'record', ...record, offset: rest?.offset ?? 0, bytes: rest?.bytes.length ?? 0 };
 }
 

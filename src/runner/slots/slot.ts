@@ -69,6 +69,7 @@ export class Slot {
     let state: SlotState<Job> = { at: 'asking', key: newKey() };
     while (state.at !== 'closed') {
       const event = await this.#act(state);
+      // What was asked for already stands under its own key: asked again, it must be the same lease.
       const keyOfNext = (): string => this.#asked?.key ?? newKey();
       const context = { mode: this.#services.mode(), once: this.#services.once, newKey: keyOfNext };
       const next: SlotState<Job> = stepSlot(state, event, context);

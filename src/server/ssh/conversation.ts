@@ -104,10 +104,13 @@ export class Conversation {
     for (let next = this.#take(); next.length > 0 && !this.#ended; next = this.#take()) {
       this.#answering = next.map(({ message }) => message.type);
       if (!this.#isAhead()) this.#parts.wire.resume();
-      const answers = next.map(async ({ message, bytes }) => await this.#parts.answer(message, bytes));
-      for (const answer of answers) answer.catch(() => {}); // told in its turn
-      for (const [at, answer] of answers.entries()) {
-        await this.#reply(next[at]?.message, answer);
+      const begun = next.map(({ message, bytes }) => {
+        const answer = this.#parts.answer(message, bytes);
+        answer.catch(() => {}); // told in its turn
+        return { message, answer };
+      });
+      for (const { message, answer } of begun) {
+        await this.#reply(message, answer);
         this.#answering = this.#answering.slice(1);
       }
     }
@@ -124,14 +127,14 @@ export class Conversation {
   }
 
   /** Where the conversation has ended meanwhile, the answer is waited for all the same. */
-  async #reply(message: RunnerMessage | undefined, answer: Promise<Answer>): Promise<void> {
+  async #reply(message: RunnerMessage, answer: Promise<Answer>): Promise<void> {
     try {
       const { reply, end } = await answer;
       if (this.#ended) return;
       await this.#send(reply);
       if (end || reply.type === 'error') this.#end();
     } catch (error) {
-      this.fail(`the server could not answer '${message?.type}'`, error);
+      this.fail(`the server could not answer '${message.type}'`, error);
     }
   }
 

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { KilledProcesses } from '../../../../src/shared/platform/killed-processes.ts';
 import { processStat } from '../../../../src/shared/platform/processes.ts';
 
 test('what was sent KILL counts until it is gone', async () => {
   const child = spawn('sleep', ['60']);
+  onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
   const stat = processStat(child.pid ?? 0);
   if (!stat) throw new Error('it has not started');
