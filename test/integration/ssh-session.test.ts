@@ -115,21 +115,28 @@ const ended = (run: number, logLength: number, rest: LogRest | null): RunRecord 
   rest,
 });
 
-test('a record and the next lease come in one breath, and what the record frees is leased', async () => {
-  const runs = [await rig.add({ serial: 'one' }), await rig.add({ serial: 'one' })];
-  const [first = 0, second = 0] = runs;
-  const session = await rig.connect();
-  await session.lease(leaseRequest());
-  await session.heartbeat(first, 1);
-  const rest = { offset: 0, bytes: Buffer.from('hello') };
-  const both = session.recordAndLease(ended(first, 5, rest), leaseRequest());
-  expect(await both.recorded).toEqual({ type: 'ok' });
-  expect(await both.leased).toMatchObject({ type: 'job', run: second, attempt: 1 });
-  expect(await session.heartbeat(second, 1)).toEqual({ type: 'ok' });
-  expect(await rig.run(first)).toMatchObject({ state: 'passed', logLength: 5 });
-  const last = session.recordAndLease(ended(second, 0, null), leaseRequest());
-  expect([await last.recorded, await last.leased]).toEqual([{ type: 'ok' }, { type: 'idle' }]);
-});
+test.each([
+  ['a small log', 5],
+  ['a log in a file', 100_000],
+])(
+  'a record with %s and the next lease come in one breath, and what it frees is leased',
+  async (_, length) => {
+    const runs = [await rig.add({ serial: 'one' }), await rig.add({ serial: 'one' })];
+    const [first = 0, second = 0] = runs;
+    const session = await rig.connect();
+    await session.lease(leaseRequest());
+    await session.heartbeat(first, 1);
+    await session.log(first, 1, 0, Buffer.alloc(length - 1, 'a'));
+    const rest = { offset: length - 1, bytes: Buffer.from('b') };
+    const both = session.recordAndLease(ended(first, length, rest), leaseRequest());
+    expect(await both.recorded).toEqual({ type: 'ok' });
+    expect(await both.leased).toMatchObject({ type: 'job', run: second, attempt: 1 });
+    expect(await session.heartbeat(second, 1)).toEqual({ type: 'ok' });
+    expect(await rig.run(first)).toMatchObject({ state: 'passed', logLength: length });
+    const last = session.recordAndLease(ended(second, 0, null), leaseRequest());
+    expect([await last.recorded, await last.leased]).toEqual([{ type: 'ok' }, { type: 'idle' }]);
+  },
+);
 
 test('a lease behind a record that was not taken is given back with the connection', async () => {
   const first = await rig.add();
