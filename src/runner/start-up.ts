@@ -28,6 +28,7 @@ import { probe } from './probe.ts';
 import { Afterwards } from './runs/afterwards.ts';
 import { cgroupName, JobCgroups } from './runs/job-cgroups.ts';
 import { roomMaker } from './runs/job-room.ts';
+import { JobTrees } from './runs/job-trees.ts';
 import type { RunServices } from './runs/run-in-flight.ts';
 import { sweep } from './sweep/sweep.ts';
 
@@ -134,6 +135,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const own = path.join(dir.layout.fifos, options.hello.process);
+  const trees = new JobTrees(dir, trash, own, options.jobs);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const agents =
     options.agent &&
@@ -164,7 +166,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       streams: () => fifos.take(),
       agentServer: async () =>
         (await agents?.access()) ?? { ok: false, why: 'this runner does no agent runs' },
-      makeRoom: roomMaker({ dir, trash, namespaces, saved, server, options, cgroups, engine, images, built }),
+      makeRoom: roomMaker({ dir, trees, namespaces, saved, server, options, cgroups, engine, images, built }),
       agentLeave: async (workspace) => await agents?.leave(workspace),
       task: {
         agent: options.agent?.options ?? null,
@@ -186,6 +188,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       await afterwards.close();
       await built.close();
       await spawner.close();
+      trees.close();
       await fifos.close();
       cgroups.close();
       await trash.settled();

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 
 /**
  * Opens a file that a job could have put something else in place of, and gives its descriptor. Follows
@@ -15,4 +15,10 @@ export function openRegular(file: string, flags: number = constants.O_RDONLY, mo
   }
   closeSync(fd);
   throw new Error(`${file} is no regular file`);
+}
+
+/** Whether it is the file that stands at the path, and has no other name. */
+export function isAlone(fd: number, file: string): boolean {
+  const [open, there] = [fstatSync(fd), lstatSync(file)];
+  return open.ino === there.ino && open.dev === there.dev && open.nlink === 1 && open.mode === there.mode;
 }

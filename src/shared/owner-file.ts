@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { EngineObject } from './engine/types.ts';
-import { openRegular } from './open-regular.ts';
+import { isAlone, openRegular } from './open-regular.ts';
 import {
   type OwnerEvent,
   type OwnerIdentity,
@@ -14,16 +14,17 @@ import { processStat } from './platform/processes.ts';
 const FILE = 'owner.jsonl';
 /** Hundreds of thousands of steps; what is longer is not of our making and is not read into memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
+const GROUP_MS = 20;
 
 /**
  * The owner record of a job's tree, as its runner keeps it. Appending is synchronous: it is on disk before work
- * goes on. Only process groups are written at the end of the turn of the event loop in which they are told, since
- * most steps are over by then; until then their processes are found by the marker alone.
+ * goes on. Only process groups are written a moment after they are told, since many steps are over by then;
+ * until then their processes are found by the marker alone.
  */
 export class OwnerFile {
   #fd: number | null;
   readonly #told = new Set<number>();
-  #writing: NodeJS.Immediate | null = null;
+  #writing: NodeJS.Timeout | null = null;
 
   /** Throws where there is one already. The tree may be renamed afterwards. */
   constructor(tree: string, identity: OwnerIdentity) {
@@ -36,9 +37,25 @@ export class OwnerFile {
     }
   }
 
+  /** Empties it: its run has ended, and the tree is nobody's. */
+  clear(): void {
+    this.#forget();
+    if (this.#fd !== null) ftruncateSync(this.#fd, 0);
+  }
+
+  /** For another run, after `clear`. Throws where it cannot be written. */
+  renew(identity: OwnerIdentity): void {
+    if (this.#fd !== null) writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
+  }
+
+  /** Whether it stands at this path still, and nowhere else. */
+  isAlone(file: string): boolean {
+    return this.#fd !== null && isAlone(this.#fd, file);
+  }
+
   group(pgid: number): void {
     this.#told.add(pgid);
-    this.#writing ??= setImmediate(() => this.#writeGroups());
+    this.#writing ??= setTimeout(() => this.#writeGroups(), GROUP_MS);
   }
 
   groupGone(pgid: number): void {
@@ -62,9 +79,15 @@ export class OwnerFile {
 
   /** Idempotent. */
   close(): void {
-    if (this.#writing) clearImmediate(this.#writing);
+    this.#forget();
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
+  }
+
+  #forget(): void {
+    if (this.#writing) clearTimeout(this.#writing);
+    this.#writing = null;
+    this.#told.clear();
   }
 
   #writeGroups(): void {

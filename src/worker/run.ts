@@ -4,6 +4,7 @@ import type { JobSpec } from '../shared/job-spec.ts';
 import type { RunOutcome, StepOutcome } from '../shared/outcome.ts';
 import type { TaskResult, WorkerTask } from '../shared/worker-messages.ts';
 import { RunLog } from './log/run-log.ts';
+import { SpoolProgress } from './log/spool-progress.ts';
 import type { PartFailure, PartsDone } from './part-failure.ts';
 import { MainThread, type Stop } from './port.ts';
 import { HostPlace } from './steps/host-place.ts';
@@ -21,12 +22,13 @@ const RESULT_OF_STOP = {
 export async function executeRun(task: WorkerTask): Promise<TaskResult> {
   const start = performance.now();
   const main = new MainThread(task.port, task.streams);
+  const progress = new SpoolProgress((bytes) => main.tell({ type: 'spooled', bytes }));
   const log = new RunLog({
     fd: task.spoolFd,
     limitBytes: task.logLimitBytes,
     secrets: [...task.masked, ...secretsOf(task.spec)],
     startedAt: task.startedAt,
-    onSpooled: (bytes) => main.tell({ type: 'spooled', bytes }),
+    onSpooled: (bytes) => progress.grown(bytes),
     onFailure: (error) => main.stop(spoolFailure(error)),
   });
   const { timeoutMs } = task.spec;
@@ -50,6 +52,7 @@ export async function executeRun(task: WorkerTask): Promise<TaskResult> {
     return { outcome: outcome(), logBytes };
   } finally {
     clearTimeout(overdue);
+    progress.end();
     main.close();
   }
 }

@@ -28,7 +28,7 @@ export function makeJobTree(dir: RunnerDir, trash: Trash, identity: OwnerIdentit
     owner = new OwnerFile(making, identity);
     mkdirSync(path.join(making, 'src'));
     mkdirSync(path.join(making, 'tmp'));
-    moveTo(tree, making, trash);
+    moveJobTree(tree, making, trash);
   } catch (error) {
     owner?.close();
     trash.put(making);
@@ -46,7 +46,7 @@ export function makeJobTree(dir: RunnerDir, trash: Trash, identity: OwnerIdentit
 }
 
 /** What stands there already is of an attempt that a server gave twice, after its data were restored. */
-function moveTo(tree: string, making: string, trash: Trash): void {
+export function moveJobTree(tree: string, making: string, trash: Trash): void {
   try {
     renameSync(making, tree);
   } catch (error) {

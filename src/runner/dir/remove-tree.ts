@@ -79,6 +79,7 @@ class Removal {
   }
 
   #folder(at: BytePath, shown: BytePath, depth: number): boolean {
+    if (depth === 1 && this.#wasEmpty(at)) return true;
     const before = this.#left.length;
     const fd = this.#enter(at, shown);
     if (fd === null) return this.#left.length === before;
@@ -89,6 +90,17 @@ class Removal {
       closeSync(fd);
     }
     return this.#left.length === before && this.#do(rmdirSync, at, shown);
+  }
+
+  /** A job's `src` and `tmp` often are: then they need not be opened to be looked at. */
+  #wasEmpty(at: BytePath): boolean {
+    try {
+      rmdirSync(realPath(at));
+    } catch {
+      return false;
+    }
+    this.#count();
+    return true;
   }
 
   #hoist(at: BytePath): boolean {
@@ -130,12 +142,15 @@ class Removal {
         return false;
       }
     }
-    this.#sinceReport += 1;
-    if (this.#sinceReport === REPORT_EVERY) {
-      this.#removed(this.#sinceReport);
-      this.#sinceReport = 0;
-    }
+    this.#count();
     return true;
+  }
+
+  #count(): void {
+    this.#sinceReport += 1;
+    if (this.#sinceReport < REPORT_EVERY) return;
+    this.#removed(this.#sinceReport);
+    this.#sinceReport = 0;
   }
 
   #withstood(shown: BytePath, error: unknown): void {

@@ -9,19 +9,17 @@ import { closeDescriptors } from '../../shared/platform/descriptors.ts';
 import { bootId, pidNamespace, processStat } from '../../shared/platform/processes.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
 import type { SavedCheckouts } from '../cache/saved-checkouts.ts';
-import { type JobTree, makeJobTree } from '../dir/job-tree.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
-import type { Trash } from '../dir/trash.ts';
 import type { BuiltImages } from '../engine/built-images.ts';
 import type { HelperImages } from '../engine/helper-images.ts';
 import type { RunnerOptions } from '../options.ts';
 import type { JobCgroups } from './job-cgroups.ts';
+import type { HeldTree, JobTrees } from './job-trees.ts';
 import type { JobRoom } from './run-in-flight.ts';
-import { SpoolReader } from './spool-reader.ts';
 
 export interface RoomParts {
   readonly dir: RunnerDir;
-  readonly trash: Trash;
+  readonly trees: JobTrees;
   readonly namespaces: Namespaces;
   readonly saved: SavedCheckouts;
   /** Id of the server whose run numbers these are. */
@@ -38,7 +36,7 @@ export interface RoomParts {
 /** Makes what a run holds on this host: namespace, tree with its owner record, cgroup. */
 export function roomMaker(parts: RoomParts) {
   return async (spec: JobSpec, signal: AbortSignal): Promise<JobRoom> => {
-    const { dir, trash, namespaces, saved, options } = parts;
+    const { dir, trees, namespaces, saved, options } = parts;
     const key: NamespaceKey = {
       repository: spec.repository,
       trust: spec.trust,
@@ -47,16 +45,17 @@ export function roomMaker(parts: RoomParts) {
     const namespace = await namespaces.hold(key, signal);
     // The engine makes a container's own.
     const cgroup = inContainer(spec) ? null : parts.cgroups.take();
-    let tree: JobTree | null = null;
+    let tree: HeldTree | null = null;
+    /** Whether nothing of the job can still be at its tree. */
+    let reusable = false;
+    let threadDied = false;
     try {
       const identity = identityOf(parts, spec, namespace.name, cgroup);
-      const made = makeJobTree(dir, trash, identity);
+      const made = trees.make(identity);
       tree = made;
       if (identity.git) saved.used(identity.git);
-      const spoolFile = path.join(tree.path, 'log');
-      const spool = SpoolReader.make(spoolFile);
       return {
-        spool,
+        spool: made.spool,
         marker: identity.marker,
         cgroup,
         owner: tree.owner,
@@ -65,7 +64,7 @@ export function roomMaker(parts: RoomParts) {
           tree: tree.path,
           src: path.join(tree.path, 'src'),
           tmp: path.join(tree.path, 'tmp'),
-          spool: spoolFile,
+          spool: path.join(tree.path, 'log'),
           artifacts: path.join(tree.path, 'artifacts'),
           cache: namespace.path,
           git: identity.git && dir.layout.savedCheckout(identity.git),
@@ -74,20 +73,19 @@ export function roomMaker(parts: RoomParts) {
         },
         closeLeft: () => {
           const inTree = (file: string): boolean => file.startsWith(`${made.path}/`);
-          closeDescriptors(inTree, [spool.fd, made.owner.fd]);
+          closeDescriptors(inTree, [made.spool.fd, made.owner.fd]);
+          threadDied = true;
         },
         releaseCache: ({ joined }) => {
+          reusable = !threadDied;
           parts.cgroups.give(cgroup, joined);
           namespace.release({ remove: options.noCache });
           if (spec.imageFile !== null) parts.built.trimSoon();
         },
-        dispose: () => {
-          spool.close();
-          made.dispose();
-        },
+        dispose: () => made.dispose({ reusable }),
       };
     } catch (error) {
-      tree?.dispose();
+      tree?.dispose({ reusable: false });
       parts.cgroups.give(cgroup, false);
       namespace.release({ remove: options.noCache });
       throw error;

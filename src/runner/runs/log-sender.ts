@@ -15,7 +15,7 @@ interface Sending {
 /** Frames on their way at once: order is kept, and the next is read while the last one is synced. */
 const WINDOW = 3;
 /** What little a step says waits this long for more; nobody who follows a log sees it. */
-const GATHER_MS = 50;
+const GATHER_MS = 25;
 const GATHER_BYTES = 32 * 1024;
 /** At most this much is left to the record. */
 const REST_BYTES = 16 * 1024;

@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, read, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { openRegular } from '../../shared/open-regular.ts';
+import { isAlone, openRegular } from '../../shared/open-regular.ts';
 
 const readAsync = promisify(read);
 
@@ -39,6 +39,16 @@ export class SpoolReader {
   /** For the worker to append by: good until `close`. */
   get fd(): number {
     return this.#fd;
+  }
+
+  /** For another run: call when nobody reads or appends. */
+  clear(): void {
+    ftruncateSync(this.#fd, 0);
+  }
+
+  /** Whether it stands at this path still, and nowhere else. */
+  isAlone(file: string): boolean {
+    return !this.#closed && this.#reading === 0 && isAlone(this.#fd, file);
   }
 
   /** Bytes that are there now. */

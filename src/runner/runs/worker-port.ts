@@ -28,6 +28,9 @@ export interface PortEvents {
   publish(request: PublishRequest, signal: AbortSignal): Promise<Settled>;
 }
 
+/** Made once: an error costs what it takes to look at its stack. */
+const ENDED = new Error('the run has ended');
+
 /**
  * The main thread's end of a run's port. Holds the guards that the worker asks for: they are the
  * main thread's, so a worker that is terminated in mid-fetch frees nothing until its processes are
@@ -80,7 +83,7 @@ export class WorkerPort {
     for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port)) {
       this.#receive(next.message as FromWorker);
     }
-    this.#abort.abort(new Error('the run has ended'));
+    this.#abort.abort(ENDED);
     this.#port.close();
     await Promise.all(this.#asking);
   }

@@ -103,7 +103,10 @@ export interface SessionConnection {
     logLength: number,
     rest?: LogRest | null,
   ): Promise<Reply<'ok' | 'stale'>>;
-  /** Both in one breath, each with its reply; only where both speak a protocol that has it. */
+  /**
+   * Both in one breath, each with its reply; only where both speak a protocol that has it. A job may come
+   * `accepted`: it is ours without a heartbeat, and closing the session does not give it back.
+   */
   recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease;
   /** Says `bye`, waits for its reply a short bounded time, closes. Idempotent. */
   close(): Promise<void>;

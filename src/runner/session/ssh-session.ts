@@ -89,7 +89,8 @@ export class SshSession implements SessionConnection {
   async lease(request: LeaseRequest): Promise<Reply<'job' | 'idle'>> {
     this.#leasing = true;
     const waitMs = request.waitSeconds * 1000;
-    const reply = await this.#ask({ type: 'lease', ...request }, ['job', 'idle'], { alone: true, waitMs });
+    const message = { type: 'lease', ...request, accept: false } as const;
+    const reply = await this.#ask(message, ['job', 'idle'], { alone: true, waitMs });
     this.#leasing = false;
     return reply as Reply<'job' | 'idle'>;
   }
@@ -133,7 +134,7 @@ export class SshSession implements SessionConnection {
       answered = resolve;
     });
     const behind = {
-      message: { type: 'lease', ...request } as const,
+      message: { type: 'lease', ...request, accept: true } as const,
       waitMs: request.waitSeconds * 1000,
       answered,
     };

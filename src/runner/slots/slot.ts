@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import type { LifecycleMode } from '../lifecycle.ts';
@@ -30,6 +31,10 @@ interface Job {
   readonly spec: JobSpec;
   readonly run: RunInFlight;
   readonly leaseSeconds: number;
+  /** Accepted with the lease's reply: closing the session does not give it back. */
+  readonly accepted: boolean;
+  /** Until when, by `performance.now()`, it may begin without a heartbeat; 0 where it may not. */
+  readonly beginBy: number;
   /** Gives back the cores and memory it claimed. */
   readonly release: () => void;
 }
@@ -38,7 +43,27 @@ interface Asked {
   readonly key: string;
   readonly session: SessionConnection;
   readonly reply: RecordAndLease['leased'];
+  /** By `performance.now()`. */
+  readonly at: number;
+  /** The reply may accept the job. */
+  readonly accepts: boolean;
 }
+
+/**
+ * Of a lease, how much may have passed since it was asked for when its job begins without a heartbeat. It
+ * began after that, so this much of it is left at least until the next heartbeat, whatever held the reply up.
+ */
+const BEGIN_SHARE = 1 / 3;
+/** A server accepts by its reply only at once: after this none comes that does. */
+const ACCEPTING_MS = 2_000;
+
+const GIVEN_BACK: RunOutcome = {
+  result: 'interrupted',
+  reason: 'interrupted',
+  detail: 'the runner takes no more runs',
+  steps: [],
+  durationMs: 0,
+};
 
 /**
  * One slot of a runner process: connect, lease, run, report, again. What it does next is decided by
@@ -51,7 +76,7 @@ export class Slot {
   readonly #leaving = new AbortController();
   readonly #left: Promise<null>;
   #run: RunInFlight | null = null;
-  #leasing = false;
+  #leasing: Asked | null = null;
   /** A lease that was asked for with the last record. */
   #asked: Asked | null = null;
 
@@ -73,9 +98,13 @@ export class Slot {
       const keyOfNext = (): string => this.#asked?.key ?? newKey();
       const context = { mode: this.#services.mode(), once: this.#services.once, newKey: keyOfNext };
       const next: SlotState<Job> = stepSlot(state, event, context);
-      if (event.type === 'job' && next.at !== 'accepting') event.job.release();
+      if (event.type === 'job' && next.at !== 'accepting') {
+        event.job.release();
+        if (event.job.accepted) await this.#giveBack(event.job.spec);
+      }
       state = next;
     }
+    await this.#giveBackAsked();
     await this.#link.close();
   }
 
@@ -86,7 +115,14 @@ export class Slot {
   /** Takes no more runs; a waiting lease is withdrawn, a run in flight goes on. */
   leave(): void {
     this.#leaving.abort();
-    if (this.#leasing) this.#link.drop();
+    const leasing = this.#leasing;
+    if (!leasing) return;
+    const drop = (): void => {
+      if (this.#leasing === leasing) this.#link.drop();
+    };
+    const waitMs = acceptsFor(leasing);
+    if (waitMs > 0) setTimeout(drop, waitMs);
+    else drop();
   }
 
   cancel(reason: StopReason, why: string): void {
@@ -135,24 +171,24 @@ export class Slot {
     if (!(await this.#sessionToAsk())) return this.#noSession();
     await this.#services.room(this.#leaving.signal);
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
-    this.#leasing = true;
     const session = await this.#sessionToAsk();
     if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
-    return await this.#answered({ key, session, reply: session.lease(this.#request(key)) });
+    const reply = session.lease(this.#request(key));
+    return await this.#answered({ key, session, reply, at: performance.now(), accepts: false });
   }
 
   async #answered(asked: Asked): Promise<SlotEvent<Job>> {
-    this.#leasing = true;
+    this.#leasing = asked;
     const reply = await asked.reply;
-    this.#leasing = false;
+    this.#leasing = null;
     switch (reply.type) {
       case 'idle':
         return { type: 'idle' };
       case 'disconnected':
         return { type: 'unanswered' };
       case 'job':
-        return await this.#received(asked.session, reply);
+        return await this.#received(asked, reply);
       default:
         return reply satisfies never;
     }
@@ -175,7 +211,7 @@ export class Slot {
         return this.#request(key);
       },
       asked: (session, reply) => {
-        this.#asked = { key, session, reply };
+        this.#asked = { key, session, reply, at: performance.now(), accepts: true };
       },
     };
   }
@@ -191,9 +227,10 @@ export class Slot {
 
   /** A spec that we cannot understand ends its run as refused, so that no other host gets it too. */
   async #received(
-    session: SessionConnection,
-    reply: { run: number; attempt: number; spec?: unknown },
+    { session, at }: Asked,
+    reply: { run: number; attempt: number; spec?: unknown; accepted: boolean },
   ): Promise<SlotEvent<Job>> {
+    const { accepted } = reply;
     const parsed = parseJob(reply.run, reply.attempt, reply.spec);
     if (!parsed.ok) {
       const why = `run ${reply.run}: ${parsed.why}`;
@@ -205,12 +242,14 @@ export class Slot {
     const release = this.#services.resources.take(parsed.spec);
     if (!release) {
       // Another slot of this process took the cores since we asked: closing gives the run back.
-      this.#link.drop();
+      if (accepted) await this.#giveBack(reply);
+      else this.#link.drop();
       return { type: 'not-accepted' };
     }
     const { leaseSeconds } = session.welcome;
     const run = new RunInFlight(this.#services.runs, parsed.spec, this.#link);
-    return { type: 'job', job: { spec: parsed.spec, run, leaseSeconds, release } };
+    const beginBy = accepted ? at + leaseSeconds * 1000 * BEGIN_SHARE : 0;
+    return { type: 'job', job: { spec: parsed.spec, run, leaseSeconds, accepted, beginBy, release } };
   }
 
   /**
@@ -218,6 +257,7 @@ export class Slot {
    * on this host is made meanwhile.
    */
   async #accept(job: Job): Promise<SlotEvent<Job>> {
+    if (performance.now() < job.beginBy) return { type: 'accepted' };
     const session = this.#link.current;
     job.run.prepare();
     const reply = await session?.heartbeat(job.spec.run, job.spec.attempt);
@@ -225,6 +265,21 @@ export class Slot {
     await job.run.giveUp();
     job.release();
     return reply?.type === 'stale' ? { type: 'not-accepted' } : { type: 'unanswered' };
+  }
+
+  /** A job that is ours and does not begin: without this it would wait until its lease ends. */
+  async #giveBack({ run, attempt }: { run: number; attempt: number }): Promise<void> {
+    await this.#link.current?.record(run, attempt, GIVEN_BACK, 0);
+  }
+
+  /** The same for a lease that was asked for with the last record before the slot closed. */
+  async #giveBackAsked(): Promise<void> {
+    const asked = this.#asked;
+    if (!asked) return;
+    this.#asked = null;
+    const late = delay(acceptsFor(asked), null, { ref: false });
+    const reply = await Promise.race([asked.reply, late]);
+    if (reply?.type === 'job' && reply.accepted) await this.#giveBack(reply);
   }
 
   async #execute(job: Job): Promise<SlotEvent<Job>> {
@@ -236,6 +291,11 @@ export class Slot {
     this.#services.onRunEnded(job.spec, this.index, end);
     return { type: 'ended' };
   }
+}
+
+/** For how long yet its reply may accept a job, in milliseconds. */
+function acceptsFor({ accepts, at }: Asked): number {
+  return accepts ? Math.max(0, at + ACCEPTING_MS - performance.now()) : 0;
 }
 
 function newKey(): string {

@@ -150,7 +150,7 @@ class WaitingLeaseQueue implements LeaseQueue {
         const claimed = await this.#claimOnce(waiter.request);
         if (claimed === null && seen === this.#changes) return;
         if (claimed === null || claimed === 'again') continue;
-        if (!this.#waiting.has(waiter)) return await this.#giveBack(waiter.request);
+        if (!this.#waiting.has(waiter)) return await this.#giveBack(waiter.request, claimed.run);
         waiter.end(claimed);
         this.#wake(toWakeNext(this.#waiting, waiter.shape));
         return;
@@ -204,9 +204,9 @@ class WaitingLeaseQueue implements LeaseQueue {
   }
 
   /** It claimed while its session went away. On a session since, it is that one's and stays. */
-  async #giveBack(request: LeaseRequest): Promise<void> {
+  async #giveBack(request: LeaseRequest, claimed: number): Promise<void> {
     try {
-      await this.#parts.runs.sessionEnded(request.session.id);
+      await this.#parts.runs.sessionEnded(request.session.id, (run) => run === claimed);
     } catch (error) {
       this.#parts.onFault?.(error, 'giving a lease back');
     }

@@ -46,6 +46,9 @@ export interface LeasedRun {
   readonly attempt: number;
   readonly repository: string;
   readonly trust: Trust;
+  readonly job: string;
+  /** Milliseconds of the epoch. */
+  readonly startedAt: number;
   /** With its secrets where the run is trusted. */
   readonly spec: unknown;
 }

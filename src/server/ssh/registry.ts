@@ -1,9 +1,15 @@
 import type { Presence, Session } from '../queue/queue.ts';
 
+export interface EndedSession {
+  readonly id: string;
+  /** Runs that were leased on it and are not given back with it. */
+  readonly accepted: ReadonlySet<number>;
+}
+
 /** Leases that a replaced session may still have, which its successor now answers for. */
 export interface Inheritance {
-  /** Ids of the sessions that the leases stand on. */
-  readonly sessions: readonly string[];
+  /** That the leases stand on. */
+  readonly sessions: readonly EndedSession[];
   /** Resolves when none of those sessions claims anything any more. */
   readonly settled: Promise<unknown>;
 }

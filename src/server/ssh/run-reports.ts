@@ -1,4 +1,5 @@
 import type { RunnerMessage, ServerMessage } from '../../shared/protocol/messages.ts';
+import type { Session } from '../queue/queue.ts';
 import type { LeaseCheck } from '../store/store.ts';
 import type { SessionServices } from './services.ts';
 
@@ -36,7 +37,7 @@ export class RunReports {
     const { store, leaseMs } = this.#services;
     const check = await store.runs.heartbeat(this.#account, run, attempt, leaseMs);
     if (!check.ok) return this.#stale(run, check.why);
-    await this.#show(run, attempt);
+    await this.#showLeased(run, attempt);
     return ok(check);
   }
 
@@ -118,14 +119,19 @@ export class RunReports {
     return this.#services.store.runs.renew(this.#account, run, attempt, this.#services.leaseMs);
   }
 
-  async #show(run: number, attempt: number): Promise<void> {
+  /** The run that the session has in hand, from now on. */
+  show(shown: NonNullable<Session['run']>): void {
+    this.#shown = shown.id;
+    this.#services.registry.setRun(this.#session, shown);
+  }
+
+  async #showLeased(run: number, attempt: number): Promise<void> {
     if (this.#shown === run) return;
-    const { store, registry, now } = this.#services;
+    const { store, now } = this.#services;
     const facts = await store.runs.get(run);
     if (!facts) return;
-    this.#shown = run;
-    const { repository, job } = facts;
-    registry.setRun(this.#session, { id: run, attempt, repository, job, since: facts.startedAt ?? now() });
+    const { repository, job, startedAt } = facts;
+    this.show({ id: run, attempt, repository, job, since: startedAt ?? now() });
   }
 
   #hide(run: number): void {

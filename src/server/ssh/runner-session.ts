@@ -13,7 +13,7 @@ import {
 import { agreeOnVersion } from '../../shared/protocol/versions.ts';
 import type { LeasedRun } from '../queue/queue.ts';
 import { plainLine } from './plain-line.ts';
-import type { Inheritance } from './registry.ts';
+import type { EndedSession, Inheritance } from './registry.ts';
 import { RunReports } from './run-reports.ts';
 import type { SessionServices } from './services.ts';
 
@@ -34,6 +34,9 @@ export interface Answer {
   readonly end: boolean;
 }
 
+/** A lease that is answered later than this is not accepted by its reply: its runner may have withdrawn it. */
+const AT_ONCE_MS = 1_000;
+
 /** What one connection's messages mean, one at a time but for a lease with a record. Knows nothing of SSH. */
 export class RunnerSession {
   readonly #services: SessionServices;
@@ -51,6 +54,8 @@ export class RunnerSession {
   #mayHaveRun = true;
   #isKeyGone = false;
   #isLeasing = false;
+  /** Runs that were accepted with their lease's reply, until they are recorded: they outlive this session. */
+  readonly #accepted = new Set<number>();
   /** The report that is being answered: a lease that came with it counts after it. */
   #reporting: Promise<unknown> = Promise.resolve();
   /** The store was asked to write the record that is being answered, if any. */
@@ -119,7 +124,9 @@ export class RunnerSession {
     this.#recordWritten = new Promise((resolve) => {
       isWritten = resolve;
     });
-    return await this.#reports.record(message, bytes, isWritten).finally(isWritten);
+    const reply = await this.#reports.record(message, bytes, isWritten).finally(isWritten);
+    if (endsRun(message, reply)) this.#accepted.delete(message.run);
+    return reply;
   }
 
   /** Some account has lost a key. Where it is ours, only a run in hand may still be reported. */
@@ -140,7 +147,7 @@ export class RunnerSession {
     this.#services.registry.remove(this.#id);
     this.#settle();
     if (this.#isReplaced) return;
-    if (this.#hello) await this.#services.store.runs.sessionEnded(this.#id);
+    if (this.#hello) await this.#giveBack({ id: this.#id, accepted: this.#accepted });
     await this.#giveBackInherited();
   }
 
@@ -154,7 +161,7 @@ export class RunnerSession {
     this.#isReplaced = true;
     this.#peer.drop();
     return {
-      sessions: [...(inherited?.sessions ?? []), this.#id],
+      sessions: [...(inherited?.sessions ?? []), { id: this.#id, accepted: this.#accepted }],
       settled: Promise.all([inherited?.settled, this.#settled]),
     };
   }
@@ -165,7 +172,11 @@ export class RunnerSession {
     if (!inherited) return;
     this.#inherited = null;
     await inherited.settled;
-    for (const session of inherited.sessions) await this.#services.store.runs.sessionEnded(session);
+    for (const session of inherited.sessions) await this.#giveBack(session);
+  }
+
+  async #giveBack({ id, accepted }: EndedSession): Promise<void> {
+    await this.#services.store.runs.sessionEnded(id, (run) => !accepted.has(run));
   }
 
   async #greet(hello: Hello): Promise<Answer> {
@@ -201,8 +212,9 @@ export class RunnerSession {
   }
 
   async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
-    const { store, queue, limits } = this.#services;
+    const { store, queue, limits, now } = this.#services;
     const { account } = this.#peer;
+    const asked = now();
     await this.#recordWritten;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if (!(await this.#hasKey())) return this.#keyGone();
@@ -227,13 +239,22 @@ export class RunnerSession {
     if (!(await this.#hasKey())) return this.#keyGone();
     if (!leased) return then({ type: 'idle' });
     const { run, attempt, spec } = leased;
-    const job = { type: 'job', run, attempt, spec } as const;
+    const accepted = message.accept && now() - asked < AT_ONCE_MS;
+    const job = { type: 'job', run, attempt, spec, accepted } as const;
     const length = encodeLine(job).length - 1;
-    if (length <= limits.lineBytes) return then(job);
+    if (length <= limits.lineBytes) {
+      if (accepted) this.#accept(leased);
+      return then(job);
+    }
     // No runner could read it, so it must not go on to the next one.
     const detail = `the job is described in ${length} bytes, and a message has at most ${limits.lineBytes}`;
     await store.runs.record(account, run, attempt, { ...REFUSED, detail }, 0);
     return then({ type: 'idle' });
+  }
+
+  #accept({ run, attempt, repository, job, startedAt }: LeasedRun): void {
+    this.#accepted.add(run);
+    this.#reports.show({ id: run, attempt, repository, job, since: startedAt });
   }
 
   #setLeasing(isLeasing: boolean): void {

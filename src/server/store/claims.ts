@@ -38,18 +38,18 @@ export function claimRun(parts: Parts, claim: Claim, now: number, effects: Effec
 
 function claimed(sql: Sql, run: number): ClaimedRun {
   const row = sql.get<Omit<ClaimedRun, 'spec'> & { pipeline: number; spec: string }>(
-    `select r.id as run, r.attempt, r.pipeline, r.repository, r.spec, p.trust
+    `select r.id as run, r.attempt, r.pipeline, r.repository, r.job, r.started_at as startedAt, r.spec, p.trust
      from runs r join pipelines p on p.id = r.pipeline where r.id = ?`,
     run,
   );
   if (!row) throw new Error(`run ${run} is gone`);
-  const { attempt, pipeline, repository, trust } = row;
+  const { attempt, pipeline, repository, trust, job, startedAt } = row;
   const stored = parsedSpec(row.spec);
   const spec =
     typeof stored === 'object' && stored !== null && !Array.isArray(stored)
       ? { ...stored, run, attempt, pipeline }
       : stored;
-  return { run, attempt, repository, trust, spec };
+  return { run, attempt, repository, trust, job, startedAt, spec };
 }
 
 /** One that is no JSON is passed on as its text: the runner says what is wrong with it. */

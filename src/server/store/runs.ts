@@ -167,8 +167,9 @@ export class SqliteRuns implements RunStore {
     });
   }
 
-  sessionEnded(session: string): Promise<number[]> {
-    return this.#applyToAll('state = 2 and session = ? and accepted = 0', session, { type: 'session-ended' });
+  sessionEnded(session: string, isGivenBack = (_run: number) => true): Promise<number[]> {
+    const where = 'state = 2 and session = ? and accepted = 0';
+    return this.#applyToAll(where, session, { type: 'session-ended' }, isGivenBack);
   }
 
   cancel(run: number, why: string): Promise<'cancelled' | 'cancelling' | 'not-found' | FinalState> {
@@ -264,10 +265,12 @@ export class SqliteRuns implements RunStore {
     where: string,
     value: string | number,
     event: { type: 'session-ended' } | { type: 'expired' },
+    among = (_run: number) => true,
   ): Promise<number[]> {
     return this.#writer.write((effects) => {
       const rows = this.#sql.all<CoreRow>(`select ${CORE} from runs where ${where} order by id`, value);
-      return rows.filter((row) => this.#settle.apply(row, event, effects) !== null).map((row) => row.id);
+      const wanted = rows.filter(({ id }) => among(id));
+      return wanted.filter((row) => this.#settle.apply(row, event, effects) !== null).map((row) => row.id);
     });
   }
 

@@ -146,6 +146,9 @@ export interface ClaimedRun {
   readonly attempt: number;
   readonly repository: string;
   readonly trust: Trust;
+  readonly job: string;
+  /** Milliseconds of the epoch. */
+  readonly startedAt: number;
   /** The stored spec with run, attempt and pipeline set, as stored: a broken one is passed on as it is. */
   readonly spec: unknown;
 }
@@ -217,8 +220,11 @@ export interface RunStore {
     logLength: number,
     how?: { readonly smallLog: boolean },
   ): Promise<LeaseCheck | 'short'>;
-  /** Leases of this session that were never accepted are queued again, not counted as lost. */
-  sessionEnded(session: string): Promise<number[]>;
+  /**
+   * Leases of this session that were never accepted are queued again, not counted as lost; `isGivenBack` may
+   * keep some that were accepted otherwise than by a heartbeat.
+   */
+  sessionEnded(session: string, isGivenBack?: (run: number) => boolean): Promise<number[]>;
   /** A queued or received run ends as cancelled at once; a running one is told by its next heartbeat. */
   cancel(run: number, why: string): Promise<'cancelled' | 'cancelling' | 'not-found' | FinalState>;
   /** Expires leases that have run out: queued again, or `lost` (third time, or `retryLost` false). */

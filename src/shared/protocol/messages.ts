@@ -50,6 +50,8 @@ export const leaseSchema = z.object({
   waitSeconds: z.number().int().min(0).max(60),
   freeCpus: z.number().nonnegative(),
   freeMemoryBytes: z.number().nonnegative(),
+  /** Right behind a record: a job that is there at once is accepted with its reply, without a heartbeat. */
+  accept: z.boolean().default(false),
 });
 
 /** What a runner sends. `bytes` raw bytes follow the line of a `log`, an `artifact` or a `record`. */
@@ -105,7 +107,7 @@ export const serverMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('refused'), code: z.enum(['protocol', 'repos', 'account']), why: line }),
   z.object({ type: z.literal('busy'), why: line }),
   /** `spec` is parsed by the runner with `jobSpecSchema`: one that does not parse makes it refuse. */
-  z.object({ type: z.literal('job'), ...runRef, spec: z.unknown() }),
+  z.object({ type: z.literal('job'), ...runRef, spec: z.unknown(), accepted: z.boolean().default(false) }),
   z.object({ type: z.literal('idle') }),
   z.object({
     type: z.literal('ok'),

@@ -4,7 +4,7 @@
  * meanwhile; this one stays small. It lives as long as its standard input is open, which is the
  * runner's life, and listens on the socket that its argument names.
  */
-import { closeSync, constants, open } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import net from 'node:net';
 import { readJsonLines } from '../../shared/json-lines.ts';
 import { spawnStep } from '../../shared/platform/step-process.ts';
@@ -27,7 +27,7 @@ server.listen(process.argv[2], () => process.stdout.write('ready\n'));
 
 async function start(request: SpawnRequest, answer: (message: SpawnAnswer) => void): Promise<void> {
   const { id } = request;
-  const output = await openOutput(request);
+  const output = openOutput(request);
   if (!output) return answer({ id, what: 'unable' });
   const spawned = await spawnStep({ ...request, ...output });
   if (!spawned.ok) return answer({ id, what: 'refused', why: spawned.why });
@@ -35,19 +35,27 @@ async function start(request: SpawnRequest, answer: (message: SpawnAnswer) => vo
   answer({ id, what: 'exited', ...(await spawned.exited) });
 }
 
-/**
- * Not by a blocking call: a FIFO whose reader has gone meanwhile would hold up everybody. And without
- * O_NONBLOCK, which the step would inherit.
- */
-async function openOutput(request: SpawnRequest): Promise<{ stdoutFd: number; stderrFd: number } | null> {
-  const [stdoutFd, stderrFd] = await Promise.all([request.stdout, request.stderr].map(openWriteEnd));
-  if (typeof stdoutFd === 'number' && typeof stderrFd === 'number') return { stdoutFd, stderrFd };
-  for (const fd of [stdoutFd, stderrFd]) if (typeof fd === 'number') closeSync(fd);
+function openOutput(request: SpawnRequest): { stdoutFd: number; stderrFd: number } | null {
+  const stdoutFd = openWriteEnd(request.stdout);
+  if (stdoutFd === null) return null;
+  const stderrFd = openWriteEnd(request.stderr);
+  if (stderrFd !== null) return { stdoutFd, stderrFd };
+  closeSync(stdoutFd);
   return null;
 }
 
-function openWriteEnd(path: string): Promise<number | null> {
-  return new Promise((resolve) => {
-    open(path, constants.O_WRONLY, (error, fd) => resolve(error ? null : fd));
-  });
+/**
+ * Opening the write end of a FIFO waits for a reader, and without O_NONBLOCK, which the step would inherit,
+ * that would hold up everybody where the reader has gone. So we are one ourselves meanwhile.
+ */
+function openWriteEnd(path: string): number | null {
+  let reader: number | null = null;
+  try {
+    reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return openSync(path, constants.O_WRONLY);
+  } catch {
+    return null;
+  } finally {
+    if (reader !== null) closeSync(reader);
+  }
 }

@@ -1,5 +1,4 @@
 import { closeSync } from 'node:fs';
-import net from 'node:net';
 import { wholeLine } from '../../shared/errors.ts';
 import type { StepSpec } from '../../shared/job-spec.ts';
 import type { StepOutcome } from '../../shared/outcome.ts';
@@ -7,9 +6,9 @@ import { type Spawned, type StepCommand, spawnStep } from '../../shared/platform
 import { within } from '../../shared/within.ts';
 import type { StepStreams, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
-import type { StreamLog } from '../log/stream-log.ts';
 import type { MainThread, Stop } from '../port.ts';
 import { workspaceFault } from '../real-folder.ts';
+import { Output } from './output.ts';
 import type { Place, PlacedProcesses } from './place.ts';
 import type { SpawnerClient } from './spawner-client.ts';
 import { type Ended, notStarted } from './step-result.ts';
@@ -75,6 +74,7 @@ async function attempt(
   const stopper = new Stopper(main, processes, step.timeoutMs, task.killGraceMs);
   const exit = await spawned.exited;
   release();
+  for (const output of outputs) output.takeRest();
   const closed = Promise.all(outputs.map((output) => output.closed));
   await within(Promise.race([closed, stopper.killed]), task.pipeGraceMs);
   // The shell is often the first that TERM ends: what it had started has the grace too.
@@ -105,53 +105,6 @@ async function start(
   closeSync(fds.stdoutWrite);
   closeSync(fds.stderrWrite);
   return spawned;
-}
-
-/** One end of a step's output, read through a descriptor that the main thread opened. */
-class Output {
-  readonly #socket: net.Socket;
-  readonly #stream: StreamLog;
-  readonly #log: RunLog;
-  readonly closed: Promise<void>;
-  #ended = false;
-
-  constructor(fd: number, log: RunLog, stream: StreamLog) {
-    this.#socket = new net.Socket({ fd, readable: true, writable: false });
-    this.#stream = stream;
-    this.#log = log;
-    this.#socket.on('data', (bytes) => {
-      stream.push(bytes);
-      log.flushSoon();
-    });
-    this.#socket.on('error', () => {}); // close follows
-    this.closed = new Promise((resolve) => {
-      this.#socket.once('close', () => {
-        this.#end();
-        resolve();
-      });
-    });
-  }
-
-  /** By itself: its last writer has gone, and everything was read. */
-  get isClosed(): boolean {
-    return this.#ended;
-  }
-
-  get lastLine(): string {
-    return this.#stream.lastLine;
-  }
-
-  destroy(): void {
-    this.#socket.destroy();
-    this.#end();
-  }
-
-  #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#stream.end();
-    this.#log.flushSoon();
-  }
 }
 
 /** Ends a step early: TERM to its group when the run is stopped or the step is out of time, KILL after the grace. */

@@ -31,6 +31,7 @@ const lease: RunnerMessage = {
   waitSeconds: 1,
   freeCpus: 1,
   freeMemoryBytes: 0,
+  accept: false,
 };
 
 const record: RunnerMessage = {

@@ -22,7 +22,7 @@ function candidate(id: string, change: { account?: string; slot?: number; proces
   };
   const handOver = () => {
     replaced.push(id);
-    return { sessions: [id], settled: Promise.resolve() };
+    return { sessions: [{ id, accepted: new Set<number>() }], settled: Promise.resolve() };
   };
   return { session, replaced: handOver, seen: replaced };
 }
@@ -31,7 +31,7 @@ test('a session of the same slot replaces its predecessor and does not count twi
   const registry = new SessionRegistry({ sessions: 1, sessionsOfAccount: 1 });
   const first = candidate('1');
   expect(registry.admit(first)).toMatchObject({ ok: true });
-  expect(registry.admit(candidate('2'))).toMatchObject({ ok: true, inherited: { sessions: ['1'] } });
+  expect(registry.admit(candidate('2'))).toMatchObject({ ok: true, inherited: { sessions: [{ id: '1' }] } });
   expect(first.seen).toEqual(['1']);
   expect(registry.sessions().map(({ id }) => id)).toEqual(['2']);
   // The predecessor's end comes late and takes nothing of its successor.
