@@ -14,7 +14,7 @@ import { benchRun } from './bench-run.ts';
 import { benchRunner } from './bench-runner.ts';
 
 const LOOK_MS = 20;
-/** Jobs that are not counted: by then threads, connections and code are as in a runner that has run for a while. */
+/** Jobs of each slot that are not counted: by then its thread, connection and code are as after a while. */
 const WARM_UP = 100;
 const WHERE = { repository: 'bench/slots', image: null };
 
@@ -78,7 +78,13 @@ function commandOf(request: SlotsRequest): string {
 async function bare(request: SlotsRequest, threads: number, script: string): Promise<number> {
   const workerFile = fileURLToPath(new URL('bench-task.js', import.meta.url));
   const command = { file: '/bin/sh', args: ['-e', script] };
-  const { seconds } = await bareLoop({ workerFile, threads, count: request.count, warmUp: WARM_UP, command });
+  const { seconds } = await bareLoop({
+    workerFile,
+    threads,
+    count: request.count,
+    warmUp: WARM_UP * threads,
+    command,
+  });
   return request.count / seconds;
 }
 
@@ -102,7 +108,7 @@ async function slots(
     const runner = await benchRunner(server, path.join(folder, 'dir'), jobs, env);
     try {
       const idleMiB = residentMiB(runner.pid);
-      await pipelineOf(server, request, WARM_UP);
+      await pipelineOf(server, request, WARM_UP * jobs);
       const ids = await pipelineOf(server, request, request.count);
       const runs = await Promise.all(ids.map((id) => server.store.runs.get(id)));
       const starts = runs.map((run) => run?.startedAt ?? 0);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** One process as `/proc/PID/stat` shows it. */
 export interface ProcessStat {
@@ -59,6 +59,8 @@ function allProcesses(): ProcessStat[] {
 
 /** Parent of the kernel's own threads. */
 const KTHREADD = 2;
+/** So many pids are asked for one by one; to list all processes costs as much as some twenty. */
+const MOST_ASKED = 24;
 /** How often a process that may be in its exec is looked at again, a millisecond apart. */
 const EXEC_LOOKS = 20;
 
@@ -84,8 +86,25 @@ export function processesWithEnvPrefix(name: string, prefix: string): ProcessSta
 export function youngerProcessesWithEnv(thanPid: number, name: string, value: string): ProcessStat[] {
   const last = lastPid();
   if (last === thanPid) return []; // nothing at all was forked since
-  const wrapped = last < thanPid;
-  return withEnv(wrapped ? allPids() : allPids().filter((pid) => pid > thanPid), `${name}=${value}\0`);
+  return withEnv(pidsBetween(thanPid, last), `${name}=${value}\0`);
+}
+
+/** Of processes that were made after one, up to the last. */
+function pidsBetween(first: number, last: number): number[] {
+  if (last < first) return allPids(); // they have wrapped
+  if (last - first > MOST_ASKED) return allPids().filter((pid) => pid > first);
+  return Array.from({ length: last - first }, (_, at) => first + 1 + at).filter(isProcess);
+}
+
+/** Threads have numbers of the same kind. */
+function isProcess(pid: number): boolean {
+  // Asked first, since an error costs more than to look.
+  if (!existsSync(`/proc/${pid}`)) return false;
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'latin1').includes(`\nTgid:\t${pid}\n`);
+  } catch {
+    return false;
+  }
 }
 
 function withEnv(pids: readonly number[], entry: string): ProcessStat[] {
