@@ -123,6 +123,58 @@ describe('a connection that breaks where a record and the next lease are under w
   );
 });
 
+describe('a job that is leased with the record of the one before', () => {
+  /** Two jobs, of which the first is about to end while replies are held. */
+  const heldAtItsEnd = async (serverArgs: string[]) => {
+    rig = await Rig.start(serverArgs);
+    const proxy = await Proxy.start(rig.cleanup, Number(rig.facts.ssh.split(':').at(-1)));
+    const gate = path.join(rig.root, 'go');
+    const executed = path.join(rig.root, 'executed');
+    const step = (name: string): string => `echo ${name} | tee -a ${executed}`;
+    await rig.repository('o/r', {
+      a: { steps: [`${step('a')}; until [ -e ${gate} ]; do sleep 0.02; done`] },
+      b: { steps: [step('b')] },
+    });
+    const [first = 0, second = 0] = await rig.submit('o/r');
+    const server = `ssh://tester@127.0.0.1:${proxy.port}`;
+    const runner = rig.runner(['--jobs', '1', '--server', server, '--dir', path.join(rig.root, 'one')]);
+    await rig.logHas(first, 'a');
+    await until('the log is answered', () => proxy.answered);
+    proxy.mode = 'hold-replies';
+    writeFileSync(gate, '');
+    return { proxy, first, second, runner, executed: () => readFileSync(executed, 'utf8') };
+  };
+
+  it('is executed once, as its first attempt', async () => {
+    const { proxy, first, second, executed } = await heldAtItsEnd([]);
+    await rig.ended(first);
+    await rig.runIs(second, (run) => run.state === 'running');
+    proxy.release();
+    expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 1 });
+    expect(executed()).toBe('a\nb\n');
+  });
+
+  it('does not begin where the reply comes when its lease may be over', async () => {
+    const { proxy, second, executed } = await heldAtItsEnd(['--lease-time', '1']);
+    await rig.runIs(second, (run) => run.lostCount === 1);
+    proxy.release();
+    expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2 });
+    expect(executed()).toBe('a\nb\n');
+  });
+
+  it('is given back by a runner that was told to stop meanwhile', async () => {
+    const { proxy, second, runner, executed } = await heldAtItsEnd([]);
+    await rig.runIs(second, (run) => run.state === 'running');
+    runner.kill('SIGTERM');
+    await runner.says(/draining/);
+    proxy.release();
+    expect((await runner.ended).code).toBe(0);
+    expect(executed()).toBe('a\n');
+    rig.runner(['--dir', path.join(rig.root, 'two')]);
+    expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
+  });
+});
+
 describe('a full disk', () => {
   it('fails the job saying so, pauses leasing, and goes on when there is room', async () => {
     rig = await Rig.start();

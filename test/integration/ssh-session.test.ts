@@ -138,18 +138,67 @@ test.each([
   },
 );
 
-test('a lease behind a record that was not taken is given back with the connection', async () => {
-  const first = await rig.add();
-  const second = await rig.add();
+test('a job that a lease behind a record brings is accepted, and shown as what the session runs', async () => {
+  const [first, second] = [await rig.add(), await rig.add()];
   const session = await rig.connect();
   await session.lease(leaseRequest());
-  await session.heartbeat(first, 1);
-  const both = session.recordAndLease(ended(first, 5, null), leaseRequest());
+  const both = session.recordAndLease(ended(first, 0, null), leaseRequest());
+  expect(await both.recorded).toEqual({ type: 'ok' });
+  expect(await both.leased).toMatchObject({ type: 'job', run: second, accepted: true });
+  const { startedAt } = await rig.run(second);
+  const run = { id: second, attempt: 1, repository: 'team/app', job: 'test', since: startedAt };
+  expect(rig.server.sessions()).toMatchObject([{ run }]);
+  expect(await session.record(second, 1, outcome('passed'), 0)).toEqual({ type: 'ok' });
+  expect(rig.server.sessions()).toMatchObject([{ run: null }]);
+});
+
+test('an accepted job stays with its key and its account when the connection goes, as one that is recorded does', async () => {
+  const [first, second, third] = [await rig.add(), await rig.add(), await rig.add()];
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.recordAndLease(ended(first, 0, null), leaseRequest()).leased;
+  const request = leaseRequest();
+  // Its log is short: the record is not taken, and the connection ends with the next job on its way.
+  const both = session.recordAndLease(ended(second, 5, null), request);
   expect(await both.recorded).toEqual({ type: 'ok', offset: 0 });
   session.destroy();
   await both.leased;
+  await until('the session is gone', () => rig.server.sessions().length === 0);
+  for (const run of [second, third])
+    expect(await rig.run(run)).toMatchObject({ state: 'running', attempt: 1 });
+  const later = await rig.connect();
+  expect(await later.log(second, 1, 0, Buffer.from('12345'))).toEqual({ type: 'ok', offset: 5 });
+  expect(await later.record(second, 1, outcome('passed'), 5)).toEqual({ type: 'ok' });
+  expect(await later.lease(request)).toMatchObject({ run: third, attempt: 1, accepted: false });
+  later.destroy();
+  // On this session it was not accepted.
+  await until('it is queued again', async () => (await rig.run(third)).state === 'queued');
+});
+
+test('a successor of a half-open session does not give back what that had accepted', async () => {
+  const [first, second] = [await rig.add(), await rig.add()];
+  const halfOpen = await rig.connect();
+  await halfOpen.lease(leaseRequest());
+  await halfOpen.recordAndLease(ended(first, 0, null), leaseRequest()).leased;
+  const successor = await rig.connect();
+  // Its log comes before its heartbeat.
+  expect(await successor.log(second, 1, 0, Buffer.from('a'))).toEqual({ type: 'ok', offset: 1 });
+  expect(await successor.heartbeat(second, 1)).toEqual({ type: 'ok' });
+  expect(await rig.run(second)).toMatchObject({ state: 'running', attempt: 1 });
+});
+
+test('a lease behind a record that has to wait is not accepted, and given back with the connection', async () => {
+  const first = await rig.add();
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  const asked = performance.now();
+  const both = session.recordAndLease(ended(first, 0, null), leaseRequest(30));
+  await both.recorded;
+  await until('longer than at once', () => performance.now() - asked > 300);
+  const second = await rig.add();
+  expect(await both.leased).toMatchObject({ type: 'job', run: second, accepted: false });
+  session.destroy();
   await until('it is queued again', async () => (await rig.run(second)).state === 'queued');
-  expect((await rig.run(first)).state).toBe('running');
 });
 
 test('another account brings nothing into a log with its record', async () => {

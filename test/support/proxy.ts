@@ -7,12 +7,15 @@ type Mode =
   /** Takes bytes and passes none, in either direction, as a network that is gone does. */
   | 'black-hole'
   /** What comes from the server is thrown away. */
-  | 'drop-replies';
+  | 'drop-replies'
+  /** What comes from the server is kept until `release`. */
+  | 'hold-replies';
 
 /** A TCP proxy on loopback that can cut connections, drop what they say, and swallow them. */
 export class Proxy {
   mode: Mode = 'pass';
   #server: net.Server;
+  #held: (() => void)[] = [];
   readonly #pairs = new Set<{ client: net.Socket; upstream: net.Socket }>();
   /** Bytes that came from the server since it was last set. */
   fromServer = 0;
@@ -45,6 +48,17 @@ export class Proxy {
     return this.#pairs.size;
   }
 
+  /** Whether anything is held. */
+  get holds(): boolean {
+    return this.#held.length > 0;
+  }
+
+  /** Passes on what was held, and everything from now on. */
+  release(): void {
+    this.mode = 'pass';
+    for (const pass of this.#held.splice(0)) pass();
+  }
+
   /** Breaks all connections, on both sides. */
   cut(): void {
     for (const { client, upstream } of this.#pairs) {
@@ -73,6 +87,7 @@ export class Proxy {
       this.fromServer += chunk.length;
       this.answered = true;
       if (this.mode === 'pass') client.write(chunk);
+      else if (this.mode === 'hold-replies') this.#held.push(() => client.write(chunk));
     });
     client.on('close', () => {
       if (this.mode === 'pass') upstream.destroy();

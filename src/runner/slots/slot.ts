@@ -45,8 +45,8 @@ interface Asked {
   readonly reply: RecordAndLease['leased'];
   /** By `performance.now()`. */
   readonly at: number;
-  /** The reply may accept the job. */
-  readonly accepts: boolean;
+  /** Until when a reply may come that accepts the job, by `performance.now()`; 0 where none does. */
+  acceptsUntil: number;
 }
 
 /**
@@ -54,8 +54,8 @@ interface Asked {
  * began after that, so this much of it is left at least until the next heartbeat, whatever held the reply up.
  */
 const BEGIN_SHARE = 1 / 3;
-/** A server accepts by its reply only at once: after this none comes that does. */
-const ACCEPTING_MS = 2_000;
+/** A server accepts by its reply only at once: so long after the record's reply none comes that does. */
+const ACCEPTING_MS = 500;
 
 const GIVEN_BACK: RunOutcome = {
   result: 'interrupted',
@@ -79,6 +79,8 @@ export class Slot {
   #leasing: Asked | null = null;
   /** A lease that was asked for with the last record. */
   #asked: Asked | null = null;
+  /** One that was, and whose reply was lost: it is asked for again. */
+  #unanswered: Asked | null = null;
 
   constructor(index: number, services: SlotServices, link: SessionLink) {
     this.index = index;
@@ -174,8 +176,9 @@ export class Slot {
     const session = await this.#sessionToAsk();
     if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
+    this.#unanswered = null;
     const reply = session.lease(this.#request(key));
-    return await this.#answered({ key, session, reply, at: performance.now(), accepts: false });
+    return await this.#answered({ key, session, reply, at: performance.now(), acceptsUntil: 0 });
   }
 
   async #answered(asked: Asked): Promise<SlotEvent<Job>> {
@@ -186,6 +189,7 @@ export class Slot {
       case 'idle':
         return { type: 'idle' };
       case 'disconnected':
+        if (asked.acceptsUntil > 0) this.#unanswered = asked;
         return { type: 'unanswered' };
       case 'job':
         return await this.#received(asked, reply);
@@ -211,7 +215,7 @@ export class Slot {
         return this.#request(key);
       },
       asked: (session, reply) => {
-        this.#asked = { key, session, reply, at: performance.now(), accepts: true };
+        this.#asked = { key, session, reply, at: performance.now(), acceptsUntil: Infinity };
       },
     };
   }
@@ -272,14 +276,16 @@ export class Slot {
     await this.#link.current?.record(run, attempt, GIVEN_BACK, 0);
   }
 
-  /** The same for a lease that was asked for with the last record before the slot closed. */
+  /** The same for a lease that was asked for with a record, and that the slot has closed before it was answered. */
   async #giveBackAsked(): Promise<void> {
-    const asked = this.#asked;
+    const asked = this.#asked ?? this.#unanswered;
     if (!asked) return;
-    this.#asked = null;
     const late = delay(acceptsFor(asked), null, { ref: false });
     const reply = await Promise.race([asked.reply, late]);
     if (reply?.type === 'job' && reply.accepted) await this.#giveBack(reply);
+    // Asked again on another session it is not accepted any more, and given back when that closes.
+    if (reply?.type === 'disconnected')
+      await this.#link.current?.lease({ ...this.#request(asked.key), waitSeconds: 0 });
   }
 
   async #execute(job: Job): Promise<SlotEvent<Job>> {
@@ -287,6 +293,7 @@ export class Slot {
     this.#services.onRunStarted(job.spec, this.index);
     const end = await job.run.execute(job.leaseSeconds, this.#nextLease(job));
     this.#run = null;
+    if (this.#asked) this.#asked.acceptsUntil = performance.now() + ACCEPTING_MS;
     job.release();
     this.#services.onRunEnded(job.spec, this.index, end);
     return { type: 'ended' };
@@ -294,8 +301,8 @@ export class Slot {
 }
 
 /** For how long yet its reply may accept a job, in milliseconds. */
-function acceptsFor({ accepts, at }: Asked): number {
-  return accepts ? Math.max(0, at + ACCEPTING_MS - performance.now()) : 0;
+function acceptsFor({ acceptsUntil }: Asked): number {
+  return Math.max(0, acceptsUntil - performance.now());
 }
 
 function newKey(): string {

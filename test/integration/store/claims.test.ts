@@ -50,6 +50,8 @@ describe('a claim', () => {
       attempt: 1,
       repository: 'bench/slots',
       trust: 'untrusted',
+      job: 'test',
+      startedAt: rig.clock.now(),
       spec: { ...newRun().spec, run: runs[0], attempt: 1, pipeline },
     });
   });

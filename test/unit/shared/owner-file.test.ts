@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OwnerFile, parseOwner, readOwner } from '../../../src/shared/owner-file.ts';
 import { Cleanup } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 
 const identity = {
   version: 1,
@@ -78,12 +78,14 @@ describe('the file', () => {
   });
   afterEach(() => cleanup.run());
 
+  const lineCount = (): number => readFileSync(path.join(tree, 'owner.jsonl'), 'utf8').split('\n').length - 1;
+
   it('is read as it was written', async () => {
     const file = new OwnerFile(tree, identity);
     cleanup.defer(() => file.close());
     file.group(process.pid);
     file.group(99_999_999);
-    await immediate();
+    await until('both are written', () => lineCount() === 4);
     file.groupGone(99_999_999);
     const record = readOwner(tree);
     expect(record).toMatchObject({ identity, groups: [{ pgid: process.pid }] });
@@ -95,8 +97,35 @@ describe('the file', () => {
     cleanup.defer(() => file.close());
     file.group(process.pid);
     file.groupGone(process.pid);
-    await immediate();
-    expect(readFileSync(path.join(tree, 'owner.jsonl'), 'utf8').split('\n')).toHaveLength(2);
+    file.group(99_999_999);
+    await until('the later one is written', () => lineCount() === 3);
+    expect(readFileSync(path.join(tree, 'owner.jsonl'), 'utf8')).not.toContain(`"pgid":${process.pid}`);
+  });
+
+  it("is another run's once it was emptied, without the groups of the one before", () => {
+    const file = new OwnerFile(tree, identity);
+    cleanup.defer(() => file.close());
+    file.engineObject({ kind: 'container', engine: 'docker', name: 'a' });
+    file.group(process.pid);
+    file.clear();
+    expect(readOwner(tree)).toBe('unreadable');
+    const next = { ...identity, run: 7 };
+    file.renew(next);
+    expect(readOwner(tree)).toEqual({ identity: next, groups: [], engineObjects: [] });
+  });
+
+  it('knows whether it is the one file at its path', () => {
+    const file = new OwnerFile(tree, identity);
+    const at = path.join(tree, 'owner.jsonl');
+    expect(file.isAlone(at)).toBe(true);
+    linkSync(at, path.join(tree, 'second-name'));
+    expect(file.isAlone(at)).toBe(false);
+    rmSync(path.join(tree, 'second-name'));
+    rmSync(at);
+    writeFileSync(at, '');
+    expect(file.isAlone(at)).toBe(false);
+    file.close();
+    expect(file.isAlone(at)).toBe(false);
   });
 
   it('is made once', () => {
@@ -114,7 +143,7 @@ describe('the file', () => {
     ]);
   });
 
-  it('goes on where its file may not be written any more', async () => {
+  it('goes on where its file may not be written any more', () => {
     const owner = new OwnerFile(tree, identity);
     const file = path.join(tree, 'owner.jsonl');
     try {
@@ -124,8 +153,7 @@ describe('the file', () => {
       return; // not this file system, or not root
     }
     try {
-      owner.group(process.pid);
-      await immediate(); // nothing throws
+      owner.groupGone(process.pid); // nothing throws
     } finally {
       execFileSync('chattr', ['-i', file]);
       owner.close();

@@ -28,7 +28,14 @@ test('any split of the stream gives the same messages and the same bytes', () =>
     { message: log(0, 5), bytes: Buffer.from('a\n{"b') },
     { message: log(5, 300), bytes: Buffer.alloc(300, 0x0a) },
     {
-      message: { type: 'lease', key: 'schlüssel€', waitSeconds: 1, freeCpus: 1, freeMemoryBytes: 0 } as const,
+      message: {
+        type: 'lease',
+        key: 'schlüssel€',
+        waitSeconds: 1,
+        freeCpus: 1,
+        freeMemoryBytes: 0,
+        accept: true,
+      } as const,
       bytes: Buffer.alloc(0),
     },
     { message: { type: 'bye' } as const, bytes: Buffer.alloc(0) },
