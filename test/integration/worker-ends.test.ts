@@ -39,6 +39,24 @@ describe.each([
     expect(left(run, the)).toEqual([]);
   });
 
+  test('nor does one that never stops to write: it is ended, and what it said until then is there', async () => {
+    const run = await the.run({ steps: ['while :; do echo flood; done & sleep 0.1; exit 0', 'echo next'] });
+    expect(run.outcome.result).toBe('passed');
+    expect(run.ms).toBeLessThan(10_000);
+    expect(run.lines('o')).toContain('flood');
+    expect(run.lines('o', 2)).toEqual(['next']);
+    expect(left(run, the)).toEqual([]);
+  });
+
+  test('a step that ends at once loses none of what its children still say', async () => {
+    const step =
+      '(sleep 0.05; echo late; echo later >&2) & head -c 60000 /dev/zero | tr "\\0" a; echo; exit 0';
+    const run = await the.run({ steps: [step] });
+    expect(run.outcome.result).toBe('passed');
+    expect(run.lines('o').map((line) => line.length)).toEqual([60_000, 4]);
+    expect(run.lines('e')).toEqual(['later']);
+  });
+
   test('a cancel leaves no process of sh -c "sleep 999 & sleep 999"', async () => {
     const run = the.start({ steps: ["echo up; sh -c 'sleep 999 & sleep 999'"] });
     await run.logged('up');
