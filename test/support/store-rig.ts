@@ -44,6 +44,7 @@ export function newRun(change: Partial<NewRun> = {}): NewRun {
     memoryBytes: 0,
     serial: null,
     retryLost: true,
+    failFast: null,
     kind: 'job',
     state: 'queued',
     spec: {

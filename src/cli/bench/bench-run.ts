@@ -16,6 +16,7 @@ export function benchRun(
     memoryBytes: 0,
     serial: null,
     retryLost: false,
+    failFast: null,
     kind: 'job',
     state: 'queued',
     spec: {

@@ -99,6 +99,7 @@ export async function prepareAgent(
       labels: [AGENT_LABEL],
       serial: serialKeyOf(name, event.issue),
       retryLost: false,
+      failFast: null,
       kind: 'command',
       state: 'queued',
       spec: {

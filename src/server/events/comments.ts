@@ -71,6 +71,7 @@ function commandPipeline(repository: string, event: CommandEvent) {
     memoryBytes: 0,
     serial: serialKeyOf(repository, issue),
     retryLost: false,
+    failFast: null,
     kind: 'command',
     state: 'received',
     command: { issue, comment, author, name },

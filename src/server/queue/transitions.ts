@@ -84,6 +84,11 @@ export function nextOf(run: RunFacts, event: RunEvent): NextFacts | null {
   }
 }
 
+/** Whether a run that ended so cancels the other runs of its matrix. One that was cancelled has not failed. */
+export function failsFast(state: RunState): boolean {
+  return state === 'failed' || state === 'timed-out' || state === 'refused' || state === 'lost';
+}
+
 function awaitsAuthorisation(run: RunFacts): boolean {
   return run.state === 'received' && !run.authorised;
 }

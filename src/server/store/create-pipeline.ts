@@ -82,8 +82,8 @@ function insertRun(
 ): number {
   return parts.sql.run(
     `insert into runs (pipeline, lane, repository, key, job, kind, state, unmet, retry_lost, serial, created_at,
-       queued_at, needs, labels, cpus, memory_bytes, spec, prepared, supersede)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       queued_at, needs, labels, cpus, memory_bytes, spec, prepared, supersede, fail_fast)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     pipeline,
     parts.lanes.laneFor(repository, run),
     repository,
@@ -103,6 +103,7 @@ function insertRun(
     JSON.stringify(run.spec),
     run.spec === null ? 0 : 1,
     run.supersede ? 1 : 0,
+    run.failFast,
   ).id;
 }
 

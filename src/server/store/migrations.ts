@@ -129,10 +129,14 @@ create table needs (
 create index needs_of on needs (run);
 `;
 
+/** Of a run, id of the matrix job whose other runs in the pipeline are cancelled when it fails. */
+const FAIL_FAST = 'alter table runs add column fail_fast text;';
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: INITIAL },
   { version: 2, name: 'events', sql: EVENTS },
   { version: 3, name: 'forges, commands, control tasks', sql: CONTROL },
   { version: 4, name: 'agents', sql: AGENTS },
   { version: 5, name: 'logs', sql: LOGS },
+  { version: 6, name: 'fail-fast', sql: FAIL_FAST },
 ];

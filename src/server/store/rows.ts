@@ -20,10 +20,11 @@ export interface CoreRow {
   lease_until: number | null;
   authorised: number;
   prepared: number;
+  fail_fast: string | null;
 }
 
 export const CORE =
-  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until, authorised, prepared';
+  'id, lane, repository, key, state, attempt, lost_count, retry_lost, accepted, serial, account, cancel_why, lease_until, authorised, prepared, fail_fast';
 
 export function factsOf(row: CoreRow): RunFacts {
   return {

@@ -1,6 +1,6 @@
 import { isFinal, type RunState } from '../../shared/outcome.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
-import { type NextFacts, nextOf, type RunEvent } from '../queue/transitions.ts';
+import { failsFast, type NextFacts, nextOf, type RunEvent } from '../queue/transitions.ts';
 import type { Lanes } from './lanes.ts';
 import { CORE, type CoreRow, factsOf, numberOf, stateOf } from './rows.ts';
 import type { Sql } from './sql.ts';
@@ -122,6 +122,7 @@ export class Settle {
     );
     if (next.state === 'passed') this.#meetNeed(row.id, effects);
     else this.#cancelDependents(row, next.state, effects);
+    if (row.fail_fast !== null && failsFast(next.state)) this.#cancelMatrix(row, next.state, effects);
   }
 
   #follow(row: CoreRow, before: RunState, after: RunState, effects: Effects): void {
@@ -173,6 +174,18 @@ export class Settle {
         open.push(row.id);
       }
     }
+  }
+
+  /** The other runs of its matrix; what needs them needs it too, and has been cancelled. */
+  #cancelMatrix({ id, key, fail_fast: job }: CoreRow, state: RunState, effects: Effects): void {
+    const others = this.#sql.all<CoreRow>(
+      `select ${CORE} from runs
+       where pipeline = (select pipeline from runs where id = ?) and fail_fast = ? and state < 3 order by id`,
+      id,
+      job,
+    );
+    const why = `${key} (run ${id}) ended ${state}, and the matrix fails fast`;
+    for (const row of others) this.apply(row, { type: 'cancelled', why }, effects);
   }
 
   #dependentsOf(run: number): CoreRow[] {

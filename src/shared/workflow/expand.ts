@@ -82,6 +82,7 @@ function runOf(
     serial: job.serial === null ? null : `${facts.repository}:${fill(job.serial)}`,
     supersede: job.supersede,
     retryLost: job.retryLost,
+    failFast: job.failFast && (job.matrix?.length ?? 0) > 1 ? job.id : null,
     kind: 'job',
     state: 'queued',
     spec: {

@@ -119,9 +119,9 @@ export const STRATEGY_KEYS = {
     .catchall(matrixValues)
     .optional()
     .describe('One run for each combination of the values.'),
-  'fail-fast': flag('Only `false`: every entry runs to its end. Ending the others early is not built yet.')
-    .refine((value) => !value, { error: '`fail-fast: true` is not built yet; expected false' })
-    .default(false),
+  'fail-fast': flag(
+    'Whether an entry that fails cancels the others; else every entry runs to its end.',
+  ).default(true),
 };
 
 const steps = z

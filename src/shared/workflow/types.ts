@@ -47,6 +47,8 @@ export interface WorkflowJob {
   readonly needs: readonly string[];
   /** Every entry, includes and excludes applied; null where the job has no matrix. */
   readonly matrix: readonly MatrixEntry[] | null;
+  /** A run of the matrix that fails cancels the others. */
+  readonly failFast: boolean;
   readonly labels: readonly string[];
   readonly cpus: number;
   readonly memoryBytes: number;
@@ -101,6 +103,8 @@ export interface ExpandedRun {
   /** In full (`owner/repo:deploy`), or null. */
   readonly serial: string | null;
   readonly supersede: boolean;
+  /** Id of the job whose other runs are cancelled when this one fails; null where none is. */
+  readonly failFast: string | null;
   readonly retryLost: boolean;
   readonly kind: 'job' | 'command';
   /** `received` waits for its authorisation; everything else starts `queued`. */

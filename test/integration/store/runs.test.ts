@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewRun } from '../../../src/server/store/store.ts';
 import { LEASE_MS, newPipeline, newRun, outcome, StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 
@@ -323,5 +324,52 @@ describe('the list of runs', () => {
     expect(await ids({ states: [] })).toEqual([]);
     expect(await rig.store.runs.pipeline(pipeline)).toMatchObject({ id: pipeline, runs, fault: null });
     expect(await rig.store.runs.pipeline(99)).toBeNull();
+  });
+});
+
+describe('a matrix that fails fast', () => {
+  const entry = (key: string, change: Partial<NewRun> = {}) => newRun({ key, failFast: 'test', ...change });
+  const matrix = [entry('test (1)'), entry('test (2)'), entry('test (3)', { cpus: 64 })];
+
+  it.each(['failed', 'timed-out', 'refused'] as const)(
+    'is cancelled when one of its runs has %s: at once what is queued, with the next heartbeat what runs',
+    async (result) => {
+      const [one, two, three, after, other] = await rig.queue(
+        'team/app',
+        ...matrix,
+        newRun({ key: 'after', needs: ['test (2)'] }),
+        newRun({ key: 'other', failFast: 'other', cpus: 64 }),
+      );
+      const [elsewhere] = await rig.queue('team/app', entry('test (1)', { cpus: 64 }));
+      const [first, second] = [await rig.claimed(), await rig.claimed()];
+      expect([first.run, second.run]).toEqual([one, two]);
+      await rig.finish(first, result);
+      const why = `test (1) (run ${one}) ended ${result}, and the matrix fails fast`;
+      expect(await rig.store.runs.get(three ?? 0)).toMatchObject({ state: 'cancelled', detail: why });
+      expect(await rig.store.runs.heartbeat('build1', second.run, second.attempt, 1_000)).toEqual({
+        ok: true,
+        cancelWhy: why,
+      });
+      await rig.finish(second, 'cancelled');
+      expect(await rig.store.runs.get(after ?? 0)).toMatchObject({
+        state: 'cancelled',
+        detail: `it needs test (2) (run ${two}), which ended cancelled`,
+      });
+      for (const run of [other, elsewhere])
+        expect(await rig.store.runs.get(run ?? 0)).toMatchObject({ state: 'queued' });
+    },
+  );
+
+  it('goes on when one of its runs is cancelled or passes, and where it does not fail fast', async () => {
+    const [, two, three] = await rig.queue('team/app', ...matrix);
+    await rig.store.runs.cancel(two ?? 0, 'by me');
+    await rig.finish(await rig.claimed());
+    expect(await rig.store.runs.get(three ?? 0)).toMatchObject({ state: 'queued' });
+    const patient = matrix.map((run) => ({ ...run, failFast: null }));
+    const [first, , last] = await rig.queue('team/app', ...patient);
+    const claimed = await rig.claimed();
+    expect(claimed.run).toBe(first);
+    await rig.finish(claimed, 'failed');
+    expect(await rig.store.runs.get(last ?? 0)).toMatchObject({ state: 'queued' });
   });
 });

@@ -165,6 +165,16 @@ describe('a matrix', () => {
     ]);
   });
 
+  it.each([
+    ['by itself', 'matrix: {a: [1, 2]}', ['j', 'j']],
+    ['where it says so', 'matrix: {a: [1, 2]}, fail-fast: true', ['j', 'j']],
+    ['not where it says otherwise', 'matrix: {a: [1, 2]}, fail-fast: false', [null, null]],
+    ['not of one entry, which has no others', 'matrix: {a: [1]}', [null]],
+  ])('fails fast %s', (_, strategy, expected) => {
+    const made = runs(`jobs: {j: {strategy: {${strategy}}, steps: [{run: x}]}, k: {steps: [{run: x}]}}`);
+    expect(made.map(({ failFast }) => failFast)).toEqual([...expected, null]);
+  });
+
   it('may have includes alone', () => {
     expect(entries('{include: [{a: 1}, {a: 2}]}')).toEqual(['j (1)', 'j (2)']);
   });

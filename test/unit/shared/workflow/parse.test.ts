@@ -235,8 +235,8 @@ describe('a fault', () => {
     ],
     [
       'fail-fast',
-      `jobs:\n  a: {${STEPS}, strategy: {fail-fast: true}}\n`,
-      'f:2:48: `fail-fast`: `fail-fast: true` is not built yet; expected false',
+      `jobs:\n  a: {${STEPS}, strategy: {fail-fast: 1}}\n`,
+      'f:2:48: `fail-fast`: expected true or false',
     ],
     [
       'two documents',
