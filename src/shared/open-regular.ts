@@ -17,8 +17,9 @@ export function openRegular(file: string, flags: number = constants.O_RDONLY, mo
   throw new Error(`${file} is no regular file`);
 }
 
-/** Whether it is the file that stands at the path, and has no other name. */
-export function isAlone(fd: number, file: string): boolean {
+/** What it is, mode and owner too, where it is the file that stands at the path and has no other name; else null. */
+export function standingAs(fd: number, file: string): string | null {
   const [open, there] = [fstatSync(fd), lstatSync(file)];
-  return open.ino === there.ino && open.dev === there.dev && open.nlink === 1 && open.mode === there.mode;
+  if (open.ino !== there.ino || open.dev !== there.dev || open.nlink !== 1) return null;
+  return [open.ino, open.mode, open.uid, open.gid].join(' ');
 }

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { EngineObject } from './engine/types.ts';
-import { isAlone, openRegular } from './open-regular.ts';
+import { openRegular, standingAs } from './open-regular.ts';
 import {
   type OwnerEvent,
   type OwnerIdentity,
@@ -48,9 +48,9 @@ export class OwnerFile {
     if (this.#fd !== null) writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
   }
 
-  /** Whether it stands at this path still, and nowhere else. */
-  isAlone(file: string): boolean {
-    return this.#fd !== null && isAlone(this.#fd, file);
+  /** As `standingAs`; null once it is closed. */
+  standingAs(file: string): string | null {
+    return this.#fd === null ? null : standingAs(this.#fd, file);
   }
 
   group(pgid: number): void {

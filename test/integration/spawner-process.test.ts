@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Spawner } from '../../src/runner/pool/spawner.ts';
@@ -65,6 +65,14 @@ test('output that cannot be opened is answered, and holds up nobody', async () =
   expect(error).toBeGreaterThan(0);
   const spawned = await client.spawn(command('kill -9 $$', out, err));
   expect(spawned?.ok && (await spawned.exited)).toEqual({ exitCode: null, signal: 'SIGKILL' });
+});
+
+test('output that has become another file is not written to', async () => {
+  const [err, file] = [fifo('err'), path.join(folder, 'file')];
+  readerOf(err);
+  writeFileSync(file, 'precious');
+  expect(await client.spawn(command('echo spoilt', file, err))).toBeNull();
+  expect(readFileSync(file, 'utf8')).toBe('precious');
 });
 
 test('a FIFO that nobody reads does not hold up the next step', async () => {

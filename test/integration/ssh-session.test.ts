@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { LogRest, RunRecord } from '../../src/runner/session/session.ts';
 import { leaseRequest, SshRig } from '../support/ssh-rig.ts';
-import { outcome } from '../support/store-rig.ts';
+import { newPipeline, newRun, outcome } from '../support/store-rig.ts';
 import { Cleanup } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 
@@ -152,27 +152,55 @@ test('a job that a lease behind a record brings is accepted, and shown as what t
   expect(rig.server.sessions()).toMatchObject([{ run: null }]);
 });
 
-test('an accepted job stays with its key and its account when the connection goes, as one that is recorded does', async () => {
+test('an accepted job stays with its key when the connection goes; one whose record before it was not taken is given back', async () => {
   const [first, second, third] = [await rig.add(), await rig.add(), await rig.add()];
   const session = await rig.connect();
   await session.lease(leaseRequest());
-  await session.recordAndLease(ended(first, 0, null), leaseRequest()).leased;
   const request = leaseRequest();
-  // Its log is short: the record is not taken, and the connection ends with the next job on its way.
-  const both = session.recordAndLease(ended(second, 5, null), request);
+  await session.recordAndLease(ended(first, 0, null), request).leased;
+  // Its log is short: the connection has to end with the next job on its way.
+  const both = session.recordAndLease(ended(second, 5, null), leaseRequest());
   expect(await both.recorded).toEqual({ type: 'ok', offset: 0 });
+  expect(await both.leased).toMatchObject({ run: third, accepted: false });
   session.destroy();
-  await both.leased;
-  await until('the session is gone', () => rig.server.sessions().length === 0);
-  for (const run of [second, third])
-    expect(await rig.run(run)).toMatchObject({ state: 'running', attempt: 1 });
+  await until('it is queued again', async () => (await rig.run(third)).state === 'queued');
+  expect(await rig.run(second)).toMatchObject({ state: 'running', attempt: 1 });
   const later = await rig.connect();
-  expect(await later.log(second, 1, 0, Buffer.from('12345'))).toEqual({ type: 'ok', offset: 5 });
-  expect(await later.record(second, 1, outcome('passed'), 5)).toEqual({ type: 'ok' });
-  expect(await later.lease(request)).toMatchObject({ run: third, attempt: 1, accepted: false });
+  expect(await later.lease(request)).toMatchObject({ run: second, attempt: 1, accepted: false });
   later.destroy();
   // On this session it was not accepted.
-  await until('it is queued again', async () => (await rig.run(third)).state === 'queued');
+  await until('it is queued again', async () => (await rig.run(second)).state === 'queued');
+});
+
+test.each(['trusted', 'untrusted'] as const)(
+  'a run that a lease behind its own stale record brings again is accepted as its new attempt (%s)',
+  async (trust) => {
+    const pipeline = { ...newPipeline([newRun()]), trust };
+    const [run = 0] = (await rig.store.runs.createPipeline(pipeline)).runs;
+    const session = await rig.connect();
+    await session.lease(leaseRequest());
+    await rig.store.runs.record('build1', run, 1, outcome('interrupted'), 0);
+    const both = session.recordAndLease(ended(run, 0, null), leaseRequest());
+    expect(await both.recorded).toMatchObject({ type: 'stale' });
+    expect(await both.leased).toMatchObject({ type: 'job', run, attempt: 2, accepted: true });
+    session.destroy();
+    await until('the session is gone', () => rig.server.sessions().length === 0);
+    const other = await rig.connect();
+    expect(await other.lease(leaseRequest())).toEqual({ type: 'idle' });
+    expect(await rig.run(run)).toMatchObject({ state: 'running', attempt: 2 });
+  },
+);
+
+test('an attempt that was given back is not kept by one of the same run that was accepted before it', async () => {
+  const [first, second] = [await rig.add(), await rig.add()];
+  const session = await rig.connect();
+  await session.lease(leaseRequest());
+  await session.recordAndLease(ended(first, 0, null), leaseRequest()).leased;
+  await rig.store.runs.record('build1', second, 1, outcome('interrupted'), 0);
+  expect((await session.heartbeat(second, 1)).type).toBe('stale');
+  expect(await session.lease(leaseRequest())).toMatchObject({ run: second, attempt: 2, accepted: false });
+  session.destroy();
+  await until('it is queued again', async () => (await rig.run(second)).state === 'queued');
 });
 
 test('a successor of a half-open session does not give back what that had accepted', async () => {

@@ -100,9 +100,13 @@ export class SshRig {
       hostKeyFile: path.join(this.dir, 'host-key'),
       store: this.store,
       queue: {
-        lease: async (request) => {
+        // Given on as it is: what the endpoint does next may depend on how soon the answer comes.
+        lease: (request) => {
+          const leased = this.#queue.lease(request);
           this.waiting++;
-          return await this.#queue.lease(request).finally(() => this.waiting--);
+          const done = (): void => void this.waiting--;
+          leased.then(done, done);
+          return leased;
         },
       },
       events: this.#events,

@@ -9,7 +9,10 @@ import { SpoolReader } from './spool-reader.ts';
 
 /** Folders of a job, in its tree. */
 const FOLDERS = ['src', 'tmp'] as const;
+const FILES = ['owner.jsonl', 'log'] as const;
 const STEP_SCRIPT = /^step-\d+\.sh$/;
+/** A log that was longer is not emptied here: to free its blocks may take long, and the main thread does not wait. */
+const MOST_LOG_BYTES = 1024 * 1024;
 
 /** A tree with its open files, while a job has it and between two jobs. */
 interface Tree {
@@ -17,9 +20,16 @@ interface Tree {
   path: string;
   readonly owner: OwnerFile;
   readonly spool: SpoolReader;
-  /** Its folders' inodes and when these were last changed, as they were made. */
-  readonly folders: readonly string[];
+  /** Of its folders and files, what must not have changed since they were made. */
+  readonly made: readonly (string | null)[];
   readonly inode: string;
+  /** The same of the tree itself, since it waits. */
+  waiting: string | null;
+}
+
+interface Spare {
+  readonly namespace: string;
+  readonly tree: Tree;
 }
 
 export interface HeldTree {
@@ -42,9 +52,8 @@ export class JobTrees {
   readonly #trash: Trash;
   readonly #folder: string;
   readonly #most: number;
-  /** By namespace; the one that was used last at the end. */
-  readonly #spare = new Map<string, Tree[]>();
-  #spares = 0;
+  /** The one that was used last at the end. */
+  readonly #spare: Spare[] = [];
   #named = 0;
   #closed = false;
 
@@ -72,27 +81,31 @@ export class JobTrees {
   /** Idempotent. */
   close(): void {
     this.#closed = true;
-    for (const trees of this.#spare.values()) for (const tree of trees) this.#discard(tree);
-    this.#spare.clear();
+    for (const { tree } of this.#spare.splice(0)) this.#discard(tree);
   }
 
   #fresh(identity: OwnerIdentity): Tree {
     const made = makeJobTree(this.#dir, this.#trash, identity);
+    const { path: place, owner } = made;
+    let spool: SpoolReader | null = null;
     try {
-      const spool = SpoolReader.make(path.join(made.path, 'log'));
-      const folders = FOLDERS.map((name) => stampOf(path.join(made.path, name)));
-      return { path: made.path, owner: made.owner, spool, folders, inode: inodeOf(made.path) };
+      spool = SpoolReader.make(path.join(place, 'log'));
+      const tree = { path: place, owner, spool, inode: inodeOf(place), waiting: null };
+      return { ...tree, made: partsOf(tree) };
     } catch (error) {
+      spool?.close();
       made.dispose();
       throw error;
     }
   }
 
   #renewed(identity: OwnerIdentity): Tree | null {
-    const tree = this.#spare.get(identity.namespace)?.pop();
-    if (!tree) return null;
-    this.#spares -= 1;
+    const at = this.#spare.findLastIndex(({ namespace }) => namespace === identity.namespace);
+    const [spare] = at < 0 ? [] : this.#spare.splice(at, 1);
+    if (!spare) return null;
+    const { tree } = spare;
     try {
+      if (stampOf(tree.path) !== tree.waiting || !isAsMade(tree)) throw new Error('it was changed');
       const target = this.#dir.layout.jobTree(identity.run, identity.attempt, identity.server);
       tree.owner.renew(identity);
       moveJobTree(target, tree.path, this.#trash);
@@ -106,7 +119,7 @@ export class JobTrees {
 
   /** False where it cannot be used again. */
   #keep(tree: Tree, namespace: string): boolean {
-    if (this.#closed || this.#spares >= this.#most) return false;
+    if (this.#closed || tree.spool.size > MOST_LOG_BYTES) return false;
     try {
       const scripts = scriptsIn(tree);
       if (!scripts) return false;
@@ -117,20 +130,20 @@ export class JobTrees {
       tree.path = place;
       tree.owner.clear();
       tree.spool.clear();
+      tree.waiting = stampOf(place);
     } catch {
       return false;
     }
-    const spare = this.#spare.get(namespace);
-    if (spare) spare.push(tree);
-    else this.#spare.set(namespace, [tree]);
-    this.#spares += 1;
+    this.#spare.push({ namespace, tree });
+    const oldest = this.#spare.length > this.#most ? this.#spare.shift() : undefined;
+    if (oldest) this.#discard(oldest.tree);
     return true;
   }
 
   #discard(tree: Tree): void {
     tree.spool.close();
     tree.owner.close();
-    this.#trash.put(tree.path);
+    this.#trash.tryPut(tree.path);
   }
 }
 
@@ -139,14 +152,25 @@ function scriptsIn(tree: Tree): string[] | null {
   const at = (name: string): string => path.join(tree.path, name);
   const names = readdirSync(tree.path);
   const scripts = names.filter((name) => STEP_SCRIPT.test(name));
-  if (names.length - scripts.length !== FOLDERS.length + 2 || inodeOf(tree.path) !== tree.inode) return null;
-  for (const [index, name] of FOLDERS.entries()) if (stampOf(at(name)) !== tree.folders[index]) return null;
+  if (names.length - scripts.length !== FOLDERS.length + FILES.length) return null;
+  if (inodeOf(tree.path) !== tree.inode || !isAsMade(tree)) return null;
   // The clock of inodes is a coarse one: what was made in the same tick of it shows here.
   if (FOLDERS.some((name) => readdirSync(at(name)).length > 0)) return null;
-  if (!tree.owner.isAlone(at('owner.jsonl')) || !tree.spool.isAlone(at('log'))) return null;
   return scripts.every((name) => lstatSync(at(name)).isFile()) ? scripts.map(at) : null;
 }
 
+function isAsMade(tree: Tree): boolean {
+  const parts = partsOf(tree);
+  return parts.every((part, index) => part !== null && part === tree.made[index]);
+}
+
+function partsOf({ path: tree, owner, spool }: Pick<Tree, 'path' | 'owner' | 'spool'>): (string | null)[] {
+  const [ownerFile, logFile] = FILES.map((name) => path.join(tree, name)) as [string, string];
+  const folders = FOLDERS.map((name) => stampOf(path.join(tree, name)));
+  return [...folders, owner.standingAs(ownerFile), spool.standingAs(logFile)];
+}
+
+/** With when it was last changed. */
 function stampOf(folder: string): string {
   const { ino, mode, uid, gid, ctimeNs } = lstatSync(folder, { bigint: true });
   return [ino, mode, uid, gid, ctimeNs].join(' ');

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, ftruncateSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { isAlone, openRegular } from '../../shared/open-regular.ts';
+import { openRegular, standingAs } from '../../shared/open-regular.ts';
 
 const readAsync = promisify(read);
 
@@ -46,9 +46,9 @@ export class SpoolReader {
     ftruncateSync(this.#fd, 0);
   }
 
-  /** Whether it stands at this path still, and nowhere else. */
-  isAlone(file: string): boolean {
-    return !this.#closed && this.#reading === 0 && isAlone(this.#fd, file);
+  /** As `standingAs`; null while it is read, and once it is closed. */
+  standingAs(file: string): string | null {
+    return this.#closed || this.#reading > 0 ? null : standingAs(this.#fd, file);
   }
 
   /** Bytes that are there now. */

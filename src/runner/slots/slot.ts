@@ -49,13 +49,18 @@ interface Asked {
   acceptsUntil: number;
 }
 
+/** A lease that was not answered, or a job that was not confirmed. */
+type Unsettled = { readonly key: string } | { readonly run: number; readonly attempt: number };
+
 /**
  * Of a lease, how much may have passed since it was asked for when its job begins without a heartbeat. It
  * began after that, so this much of it is left at least until the next heartbeat, whatever held the reply up.
  */
 const BEGIN_SHARE = 1 / 3;
 /** A server accepts by its reply only at once: so long after the record's reply none comes that does. */
-const ACCEPTING_MS = 500;
+const ACCEPTING_MS = 1_000;
+/** What is given back at the end must not hold it up: past this it waits for its lease. */
+const GIVE_BACK_MS = 3_000;
 
 const GIVEN_BACK: RunOutcome = {
   result: 'interrupted',
@@ -79,8 +84,8 @@ export class Slot {
   #leasing: Asked | null = null;
   /** A lease that was asked for with the last record. */
   #asked: Asked | null = null;
-  /** One that was, and whose reply was lost: it is asked for again. */
-  #unanswered: Asked | null = null;
+  /** What may be leased to us, accepted, without our having it in hand: a connection went at the wrong moment. */
+  #unsettled: Unsettled | null = null;
 
   constructor(index: number, services: SlotServices, link: SessionLink) {
     this.index = index;
@@ -171,12 +176,13 @@ export class Slot {
     if (asked?.key === key) return await this.#answered(asked);
     // Connected first: the server is to see a slot that waits for room.
     if (!(await this.#sessionToAsk())) return this.#noSession();
+    if (this.#unsettled && !this.#services.hasRoom()) await this.#giveBackUnsettled();
     await this.#services.room(this.#leaving.signal);
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
     const session = await this.#sessionToAsk();
     if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
-    this.#unanswered = null;
+    this.#unsettled = null; // it is settled by this one, which has its key
     const reply = session.lease(this.#request(key));
     return await this.#answered({ key, session, reply, at: performance.now(), acceptsUntil: 0 });
   }
@@ -189,7 +195,7 @@ export class Slot {
       case 'idle':
         return { type: 'idle' };
       case 'disconnected':
-        if (asked.acceptsUntil > 0) this.#unanswered = asked;
+        if (acceptsFor(asked) > 0) this.#unsettled = { key: asked.key };
         return { type: 'unanswered' };
       case 'job':
         return await this.#received(asked, reply);
@@ -268,24 +274,46 @@ export class Slot {
     if (reply?.type === 'ok') return { type: 'accepted' };
     await job.run.giveUp();
     job.release();
+    if (job.accepted && reply?.type !== 'stale') this.#unsettled = job.spec;
     return reply?.type === 'stale' ? { type: 'not-accepted' } : { type: 'unanswered' };
   }
 
   /** A job that is ours and does not begin: without this it would wait until its lease ends. */
   async #giveBack({ run, attempt }: { run: number; attempt: number }): Promise<void> {
-    await this.#link.current?.record(run, attempt, GIVEN_BACK, 0);
+    await this.#tell((session) => session.record(run, attempt, GIVEN_BACK, 0));
   }
 
-  /** The same for a lease that was asked for with a record, and that the slot has closed before it was answered. */
+  /** The same for a lease that was asked for with a record, and that the slot closes before it was answered. */
   async #giveBackAsked(): Promise<void> {
-    const asked = this.#asked ?? this.#unanswered;
-    if (!asked) return;
-    const late = delay(acceptsFor(asked), null, { ref: false });
-    const reply = await Promise.race([asked.reply, late]);
-    if (reply?.type === 'job' && reply.accepted) await this.#giveBack(reply);
+    const asked = this.#asked;
+    this.#asked = null;
+    if (asked) {
+      const late = delay(acceptsFor(asked), null, { ref: false });
+      const reply = await Promise.race([asked.reply, late]);
+      if (reply?.type === 'job' && reply.accepted) await this.#giveBack(reply);
+      if (reply?.type === 'disconnected') this.#unsettled = { key: asked.key };
+    }
+    await this.#giveBackUnsettled();
+  }
+
+  async #giveBackUnsettled(): Promise<void> {
+    const unsettled = this.#unsettled;
+    this.#unsettled = null;
+    if (!unsettled) return;
+    if ('run' in unsettled) return await this.#giveBack(unsettled);
     // Asked again on another session it is not accepted any more, and given back when that closes.
-    if (reply?.type === 'disconnected')
-      await this.#link.current?.lease({ ...this.#request(asked.key), waitSeconds: 0 });
+    await this.#tell((session) => session.lease({ ...this.#request(unsettled.key), waitSeconds: 0 }));
+    this.#link.drop();
+  }
+
+  /** Has it answered, if need be by the next session, within a bound. */
+  async #tell(ask: (session: SessionConnection) => Promise<{ type: string }>): Promise<void> {
+    const late = delay(GIVE_BACK_MS, null, { ref: false });
+    for (;;) {
+      const session = await Promise.race([this.#link.session(), late]);
+      const reply = session && (await Promise.race([ask(session), late]));
+      if (reply?.type !== 'disconnected') return;
+    }
   }
 
   async #execute(job: Job): Promise<SlotEvent<Job>> {

@@ -206,7 +206,7 @@ class WaitingLeaseQueue implements LeaseQueue {
   /** It claimed while its session went away. On a session since, it is that one's and stays. */
   async #giveBack(request: LeaseRequest, claimed: number): Promise<void> {
     try {
-      await this.#parts.runs.sessionEnded(request.session.id, (run) => run === claimed);
+      await this.#parts.runs.sessionEnded(request.session.id, ({ run }) => run === claimed);
     } catch (error) {
       this.#parts.onFault?.(error, 'giving a lease back');
     }

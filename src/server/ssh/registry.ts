@@ -2,8 +2,8 @@ import type { Presence, Session } from '../queue/queue.ts';
 
 export interface EndedSession {
   readonly id: string;
-  /** Runs that were leased on it and are not given back with it. */
-  readonly accepted: ReadonlySet<number>;
+  /** Attempts, as `run-attempt`, that were leased on it and are not given back with it. */
+  readonly accepted: ReadonlySet<string>;
 }
 
 /** Leases that a replaced session may still have, which its successor now answers for. */

@@ -54,12 +54,14 @@ export class RunnerSession {
   #mayHaveRun = true;
   #isKeyGone = false;
   #isLeasing = false;
-  /** Runs that were accepted with their lease's reply, until they are recorded: they outlive this session. */
-  readonly #accepted = new Set<number>();
+  /** Attempts that were accepted with their lease's reply, until they are recorded: they outlive this session. */
+  readonly #accepted = new Set<string>();
   /** The report that is being answered: a lease that came with it counts after it. */
   #reporting: Promise<unknown> = Promise.resolve();
   /** The store was asked to write the record that is being answered, if any. */
   #recordWritten: Promise<void> = Promise.resolve();
+  /** Whether the record right before has ended its run here: only then a lease behind it is accepted. */
+  #recordEnded: Promise<boolean> = Promise.resolve(false);
 
   constructor(services: SessionServices, peer: Peer) {
     this.#services = services;
@@ -124,9 +126,16 @@ export class RunnerSession {
     this.#recordWritten = new Promise((resolve) => {
       isWritten = resolve;
     });
-    const reply = await this.#reports.record(message, bytes, isWritten).finally(isWritten);
-    if (endsRun(message, reply)) this.#accepted.delete(message.run);
-    return reply;
+    const reply = this.#reports.record(message, bytes, isWritten).finally(isWritten);
+    this.#recordEnded = reply.then(
+      (answer) => {
+        const ended = endsRun(message, answer);
+        if (ended) this.#accepted.delete(attemptOf(message));
+        return ended;
+      },
+      () => false,
+    );
+    return await reply;
   }
 
   /** Some account has lost a key. Where it is ours, only a run in hand may still be reported. */
@@ -176,7 +185,7 @@ export class RunnerSession {
   }
 
   async #giveBack({ id, accepted }: EndedSession): Promise<void> {
-    await this.#services.store.runs.sessionEnded(id, (run) => !accepted.has(run));
+    await this.#services.store.runs.sessionEnded(id, (lease) => !accepted.has(attemptOf(lease)));
   }
 
   async #greet(hello: Hello): Promise<Answer> {
@@ -215,6 +224,8 @@ export class RunnerSession {
     const { store, queue, limits } = this.#services;
     const { account } = this.#peer;
     const asked = performance.now();
+    const recordEnded = this.#recordEnded;
+    this.#recordEnded = Promise.resolve(false);
     await this.#recordWritten;
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if (!(await this.#hasKey())) return this.#keyGone();
@@ -235,11 +246,12 @@ export class RunnerSession {
       await this.#giveBackInherited();
     }
     leased ??= await queue.lease(request);
+    const mayAccept = message.accept && leased !== null && (await recordEnded);
     // It may have gone while the request waited; a lease that was claimed meanwhile is given back at the end.
     if (!(await this.#hasKey())) return this.#keyGone();
     if (!leased) return then({ type: 'idle' });
     const { run, attempt, spec } = leased;
-    const accepted = message.accept && performance.now() - asked < AT_ONCE_MS;
+    const accepted = mayAccept && !this.#withdrawn.signal.aborted && performance.now() - asked < AT_ONCE_MS;
     const job = { type: 'job', run, attempt, spec, accepted } as const;
     const length = encodeLine(job).length - 1;
     if (length <= limits.lineBytes) {
@@ -253,7 +265,7 @@ export class RunnerSession {
   }
 
   #accept({ run, attempt, repository, job, startedAt }: LeasedRun): void {
-    this.#accepted.add(run);
+    this.#accepted.add(attemptOf({ run, attempt }));
     this.#reports.show({ id: run, attempt, repository, job, since: startedAt });
   }
 
@@ -275,6 +287,11 @@ export class RunnerSession {
 /** A runner that could not hand a change in gets no agent run, whatever it says of itself. */
 function labelsOf({ labels, protocol }: Hello): readonly string[] {
   return protocol >= PUBLISH_PROTOCOL_VERSION ? labels : labels.filter((label) => label !== AGENT_LABEL);
+}
+
+/** No two leases of a run share one. */
+function attemptOf({ run, attempt }: { readonly run: number; readonly attempt: number }): string {
+  return `${run}-${attempt}`;
 }
 
 /** The peer has said all of its run, or was told that it is not its own. */

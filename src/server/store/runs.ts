@@ -29,6 +29,8 @@ import type { Writer } from './writer.ts';
 const IN_TURN = `and (serial is null or not exists (
   select 1 from runs o where o.serial = runs.serial and o.state < 3 and o.id < runs.id))`;
 
+type IsGivenBack = NonNullable<Parameters<RunStore['sessionEnded']>[1]>;
+
 /** Of a lease's time: one that has more of it left counts as just renewed. */
 const FRESH_SHARE = 0.95;
 
@@ -167,7 +169,7 @@ export class SqliteRuns implements RunStore {
     });
   }
 
-  sessionEnded(session: string, isGivenBack = (_run: number) => true): Promise<number[]> {
+  sessionEnded(session: string, isGivenBack: IsGivenBack = () => true): Promise<number[]> {
     const where = 'state = 2 and session = ? and accepted = 0';
     return this.#applyToAll(where, session, { type: 'session-ended' }, isGivenBack);
   }
@@ -265,11 +267,11 @@ export class SqliteRuns implements RunStore {
     where: string,
     value: string | number,
     event: { type: 'session-ended' } | { type: 'expired' },
-    among = (_run: number) => true,
+    among: IsGivenBack = () => true,
   ): Promise<number[]> {
     return this.#writer.write((effects) => {
       const rows = this.#sql.all<CoreRow>(`select ${CORE} from runs where ${where} order by id`, value);
-      const wanted = rows.filter(({ id }) => among(id));
+      const wanted = rows.filter(({ id, attempt }) => among({ run: id, attempt }));
       return wanted.filter((row) => this.#settle.apply(row, event, effects) !== null).map((row) => row.id);
     });
   }

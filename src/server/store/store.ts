@@ -224,7 +224,10 @@ export interface RunStore {
    * Leases of this session that were never accepted are queued again, not counted as lost; `isGivenBack` may
    * keep some that were accepted otherwise than by a heartbeat.
    */
-  sessionEnded(session: string, isGivenBack?: (run: number) => boolean): Promise<number[]>;
+  sessionEnded(
+    session: string,
+    isGivenBack?: (lease: { run: number; attempt: number }) => boolean,
+  ): Promise<number[]>;
   /** A queued or received run ends as cancelled at once; a running one is told by its next heartbeat. */
   cancel(run: number, why: string): Promise<'cancelled' | 'cancelling' | 'not-found' | FinalState>;
   /** Expires leases that have run out: queued again, or `lost` (third time, or `retryLost` false). */

@@ -61,6 +61,8 @@ function allProcesses(): ProcessStat[] {
 const KTHREADD = 2;
 /** So many pids are asked for one by one; to list all processes costs as much as some twenty. */
 const MOST_ASKED = 24;
+/** One that forks and ends while others are asked for leaves a child of a later number. */
+const MOST_ROUNDS = 4;
 /** How often a process that may be in its exec is looked at again, a millisecond apart. */
 const EXEC_LOOKS = 20;
 
@@ -84,9 +86,16 @@ export function processesWithEnvPrefix(name: string, prefix: string): ProcessSta
  * at, which on a busy host is a small part. Pids only grow until they wrap; then all are looked at.
  */
 export function youngerProcessesWithEnv(thanPid: number, name: string, value: string): ProcessStat[] {
-  const last = lastPid();
-  if (last === thanPid) return []; // nothing at all was forked since
-  return withEnv(pidsBetween(thanPid, last), `${name}=${value}\0`);
+  const found: ProcessStat[] = [];
+  let seen = thanPid;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const last = lastPid();
+    if (last === seen) break; // nothing at all was forked since
+    found.push(...withEnv(pidsBetween(seen, last), `${name}=${value}\0`));
+    if (last < seen) break; // they have wrapped: that was all of them
+    seen = last;
+  }
+  return found;
 }
 
 /** Of processes that were made after one, up to the last. */

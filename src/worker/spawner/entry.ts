@@ -4,7 +4,7 @@
  * meanwhile; this one stays small. It lives as long as its standard input is open, which is the
  * runner's life, and listens on the socket that its argument names.
  */
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import net from 'node:net';
 import { readJsonLines } from '../../shared/json-lines.ts';
 import { spawnStep } from '../../shared/platform/step-process.ts';
@@ -52,7 +52,8 @@ function openWriteEnd(path: string): number | null {
   let reader: number | null = null;
   try {
     reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return openSync(path, constants.O_WRONLY);
+    // The number may be another file's by now, where the thread that asked has died.
+    return fstatSync(reader).isFIFO() ? openSync(path, constants.O_WRONLY) : null;
   } catch {
     return null;
   } finally {

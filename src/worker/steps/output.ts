@@ -41,7 +41,10 @@ export class Output {
   /** The step has ended: what is there is read at once, and where nobody else may write any more that is all. */
   takeRest(): void {
     if (this.#socket || this.#ended) return;
-    if (!this.#readToEnd()) return this.#follow();
+    if (!this.#readToEnd()) {
+      this.#log.flushSoon();
+      return this.#follow();
+    }
     closeSync(this.#fd);
     this.#end();
   }

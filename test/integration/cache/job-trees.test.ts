@@ -84,6 +84,7 @@ describe('a tree goes, and the next job has a new one, where', () => {
   const src = (tree: HeldTree, ...rest: string[]): string => path.join(tree.path, 'src', ...rest);
   const tmp = (tree: HeldTree, ...rest: string[]): string => path.join(tree.path, 'tmp', ...rest);
   const log = (tree: HeldTree): string => path.join(tree.path, 'log');
+  const record = (tree: HeldTree): string => path.join(tree.path, 'owner.jsonl');
   test.each<{ what: string; change: (tree: HeldTree) => void; reusable?: boolean }>([
     { what: 'the workspace has a file', change: (tree) => writeFileSync(src(tree, 'a'), '') },
     {
@@ -131,10 +132,13 @@ describe('a tree goes, and the next job has a new one, where', () => {
     {
       what: 'the owner record is gone',
       change: (tree) => {
-        rmSync(path.join(tree.path, 'owner.jsonl'));
+        rmSync(record(tree));
         writeFileSync(path.join(tree.path, 'step-2.sh'), '');
       },
     },
+    { what: 'the owner record has another mode', change: (tree) => chmodSync(record(tree), 0o400) },
+    { what: 'the log has another mode', change: (tree) => chmodSync(log(tree), 0) },
+    { what: 'the log is long', change: (tree) => writeSync(tree.spool.fd, Buffer.alloc(1024 * 1024)) },
     {
       what: 'a script is a folder',
       change: (tree) => mkdirSync(path.join(tree.path, 'step-2.sh')),
@@ -155,11 +159,16 @@ describe('a tree goes, and the next job has a new one, where', () => {
   });
 });
 
-test('no more trees wait than slots may want, and none after the end', async () => {
-  const made = [make(1), make(2), make(3), make(4)];
+test('no more trees wait than slots may want, the latest, and none after the end', async () => {
+  const made = [make(1), make(2), make(3, { namespace: 'other' }), make(4)];
+  const [, , third] = made;
+  const inode = third && inodeOf(third);
   for (const tree of made) await work(tree);
   for (const tree of made.slice(0, 3)) tree.dispose({ reusable: true });
   expect(readdirSync(own)).toHaveLength(2);
+  const again = make(5, { namespace: 'other' });
+  expect(inodeOf(again)).toBe(inode);
+  again.dispose({ reusable: true });
   trees.close();
   expect(readdirSync(own)).toEqual([]);
   made[3]?.dispose({ reusable: true });
@@ -175,6 +184,31 @@ test('a waiting tree that somebody has removed is made anew', async () => {
   const second = make(2);
   expect(readOwner(second.path)).toMatchObject({ identity: { run: 2 } });
   expect(readdirSync(path.join(second.path, 'src'))).toEqual([]);
+});
+
+test.each<{ what: string; change: (place: string) => void }>([
+  { what: 'a file in its workspace', change: (place) => writeFileSync(path.join(place, 'src/late'), '') },
+  { what: 'a file beside it', change: (place) => writeFileSync(path.join(place, 'late'), '') },
+  {
+    what: 'a link in its place',
+    change: (place) => {
+      renameSync(place, `${place}.away`);
+      symlinkSync(`${place}.away`, place);
+    },
+  },
+])('a waiting tree that has got $what is not given on', async ({ change }) => {
+  const first = make(1);
+  await work(first);
+  first.dispose({ reusable: true });
+  const [place = ''] = readdirSync(own).map((name) => path.join(own, name));
+  // Later than it began to wait by more than a tick of the clock of inodes.
+  const from = performance.now();
+  await until('a tick has passed', () => performance.now() - from > 20);
+  change(place);
+  const second = make(2);
+  expect(readdirSync(second.path).toSorted()).toEqual(['log', 'owner.jsonl', 'src', 'tmp']);
+  expect(readdirSync(path.join(second.path, 'src'))).toEqual([]);
+  expect(lstatSync(second.path).isDirectory()).toBe(true);
 });
 
 test('what waits when a process is killed is removed by the next sweep', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OwnerFile, parseOwner, readOwner } from '../../../src/shared/owner-file.ts';
@@ -85,7 +85,7 @@ describe('the file', () => {
     cleanup.defer(() => file.close());
     file.group(process.pid);
     file.group(99_999_999);
-    await until('both are written', () => lineCount() === 4);
+    await until('both are written', () => lineCount() === 3);
     file.groupGone(99_999_999);
     const record = readOwner(tree);
     expect(record).toMatchObject({ identity, groups: [{ pgid: process.pid }] });
@@ -98,7 +98,7 @@ describe('the file', () => {
     file.group(process.pid);
     file.groupGone(process.pid);
     file.group(99_999_999);
-    await until('the later one is written', () => lineCount() === 3);
+    await until('the later one is written', () => lineCount() === 2);
     expect(readFileSync(path.join(tree, 'owner.jsonl'), 'utf8')).not.toContain(`"pgid":${process.pid}`);
   });
 
@@ -117,15 +117,19 @@ describe('the file', () => {
   it('knows whether it is the one file at its path', () => {
     const file = new OwnerFile(tree, identity);
     const at = path.join(tree, 'owner.jsonl');
-    expect(file.isAlone(at)).toBe(true);
+    const first = file.standingAs(at);
+    expect(first).not.toBeNull();
     linkSync(at, path.join(tree, 'second-name'));
-    expect(file.isAlone(at)).toBe(false);
+    expect(file.standingAs(at)).toBeNull();
     rmSync(path.join(tree, 'second-name'));
+    expect(file.standingAs(at)).toBe(first);
+    chmodSync(at, 0);
+    expect(file.standingAs(at)).not.toBe(first);
     rmSync(at);
     writeFileSync(at, '');
-    expect(file.isAlone(at)).toBe(false);
+    expect(file.standingAs(at)).toBeNull();
     file.close();
-    expect(file.isAlone(at)).toBe(false);
+    expect(file.standingAs(at)).toBeNull();
   });
 
   it('is made once', () => {

@@ -22,7 +22,7 @@ function candidate(id: string, change: { account?: string; slot?: number; proces
   };
   const handOver = () => {
     replaced.push(id);
-    return { sessions: [{ id, accepted: new Set<number>() }], settled: Promise.resolve() };
+    return { sessions: [{ id, accepted: new Set<string>() }], settled: Promise.resolve() };
   };
   return { session, replaced: handOver, seen: replaced };
 }
