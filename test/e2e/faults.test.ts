@@ -162,12 +162,21 @@ describe('a job that is leased with the record of the one before', () => {
     expect(executed()).toBe('a\nb\n');
   });
 
-  it('is given back by a runner that was told to stop meanwhile', async () => {
+  it.each([
+    ['late', (proxy: Proxy) => proxy.release()],
+    [
+      'never',
+      (proxy: Proxy) => {
+        proxy.cut();
+        proxy.mode = 'pass';
+      },
+    ],
+  ])('is given back by a runner that was told to stop before the reply, which comes %s', async (_, goOn) => {
     const { proxy, second, runner, executed } = await heldAtItsEnd([]);
     await rig.runIs(second, (run) => run.state === 'running');
     runner.kill('SIGTERM');
     await runner.says(/draining/);
-    proxy.release();
+    goOn(proxy);
     expect((await runner.ended).code).toBe(0);
     expect(executed()).toBe('a\n');
     rig.runner(['--dir', path.join(rig.root, 'two')]);

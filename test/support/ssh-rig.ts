@@ -104,8 +104,7 @@ export class SshRig {
         lease: (request) => {
           const leased = this.#queue.lease(request);
           this.waiting++;
-          const done = (): void => void this.waiting--;
-          leased.then(done, done);
+          void leased.finally(() => this.waiting--).catch(() => {});
           return leased;
         },
       },
