@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdtemp, readFile, rm, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { hostKind, missingPackage, OPENCODE_VERSION } from '../../runner/agent/opencode-binary.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
 import { processStat } from '../../shared/platform/processes.ts';
@@ -16,6 +17,7 @@ import { judgeCgroup, judgeCores, judgeOpenFiles, judgeProc, judgeThreadPool, ju
 import { probe } from './probe.ts';
 import {
   judgeAddon,
+  judgeAgent,
   judgeGit,
   judgeMkfifo,
   judgeNode,
@@ -49,6 +51,7 @@ async function programChecks(): Promise<Check[]> {
     () => true,
     () => false,
   );
+  const cpuInfo = await readFile('/proc/cpuinfo', 'utf8').catch(() => '');
   return [
     judgeNode(process.version),
     judgeAddon('better-sqlite3', 'The server’s database needs it', database),
@@ -59,6 +62,7 @@ async function programChecks(): Promise<Check[]> {
     judgeMkfifo(mkfifo),
     judgeSshKeygen(keygen),
     judgeSystemd(systemd, booted),
+    judgeAgent(OPENCODE_VERSION, missingPackage(hostKind(process.arch, cpuInfo))),
   ];
 }
 

@@ -60,6 +60,12 @@ export function judgeAddon(name: string, purpose: string, probe: Probe): Check {
   return missing(name, probe.why, remedy);
 }
 
+/** `lacks`: what of npm's packages a coding agent needs and is not here; null where all is. */
+export function judgeAgent(version: string, lacks: string | null): Check {
+  if (lacks === null) return ok('coding agent', `OpenCode ${version}`);
+  return warn('coding agent', lacks, 'Needed only for a runner with --agent-url.');
+}
+
 function atLeast(version: string, oldest: readonly number[]): boolean {
   const parts = version.split('.').map((part) => Number.parseInt(part, 10) || 0);
   for (const [index, wanted] of oldest.entries()) {

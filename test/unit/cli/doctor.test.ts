@@ -18,6 +18,7 @@ import {
 } from '../../../src/cli/doctor/host.ts';
 import {
   judgeAddon,
+  judgeAgent,
   judgeGit,
   judgeMkfifo,
   judgeNode,
@@ -40,6 +41,19 @@ describe('programs', () => {
       (v) => judgeGit(prints(`git version ${v}`)).status,
     );
     expect(git).toEqual(['ok', 'ok', 'warn', 'missing']);
+  });
+
+  it('say what a coding agent lacks, which most runners need not have', () => {
+    expect(judgeAgent('1.2.3', null)).toEqual({
+      name: 'coding agent',
+      status: 'ok',
+      found: 'OpenCode 1.2.3',
+      remedy: '',
+    });
+    expect(judgeAgent('1.2.3', 'no build: do this')).toMatchObject({
+      status: 'warn',
+      found: 'no build: do this',
+    });
   });
 
   it('are missing where nothing works without them, and warned of where something does', () => {
