@@ -202,6 +202,20 @@ describe('vole run with jobs', () => {
     expect(out).toMatch(/✓ good +passed/);
   });
 
+  it('runs jobs that ask for another host, saying so, since there is none to wait for', async () => {
+    write(
+      '.vole.yml',
+      'on: [push]\njobs:\n  a: {labels: [linux, gpu], steps: [{run: "true"}]}\n  b: {cpus: 4000, memory: 900TiB, steps: [{run: "true"}]}\n',
+    );
+    commit();
+    const { code, out, err } = await run();
+    expect(code).toBe(0);
+    expect(out).toMatch(/✓ a .*\n✓ b .*\n$/);
+    expect(err).toMatch(
+      /^vole: labels are not looked at here: linux, gpu\nvole: b wants more than this host has \(\d+ cores and [\d.]+ GiB\), and runs alone\n$/,
+    );
+  });
+
   it('runs those that were named and what they need', async () => {
     write(
       '.vole.yml',

@@ -3,8 +3,10 @@ import path from 'node:path';
 import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
 import { newKeyPair } from '../../runner/session/keys.ts';
 import type { RunningServer } from '../../server/server.ts';
+import type { ApiRun } from '../../shared/api.ts';
 import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
+import { formatBytes } from '../../shared/units.ts';
 import type { CliContext } from '../context.ts';
 import { baseEnv, engineEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
 import { version } from '../version.ts';
@@ -17,9 +19,30 @@ export function defaultDir(context: CliContext): string {
   return path.join(base, 'vole');
 }
 
-/** Options of a runner in the process of its server, with a key that lives no longer than both. */
+/** Lines that say what this host is taken for, though it may not be that. */
+export function strangeWants(runs: readonly (Wants & { job: string })[], jobs: number): string[] {
+  const host = hostFacts(jobs);
+  const labels = [...new Set(runs.flatMap((run) => run.labels))];
+  const large = runs.filter(({ cpus, memoryBytes }) => cpus > host.cpus || memoryBytes > host.memoryBytes);
+  const [first] = large;
+  const others = large.length > 1 ? ` and ${large.length - 1} more want` : ' wants';
+  const has = `${host.cpus} cores and ${formatBytes(host.memoryBytes)}`;
+  return [
+    ...(labels.length > 0 ? [`labels are not looked at here: ${labels.join(', ')}`] : []),
+    ...(first ? [`${first.job}${others} more than this host has (${has}), and runs alone`] : []),
+  ];
+}
+
+/** What the jobs of a pipeline want of a host at most. */
+export type Wants = Pick<ApiRun, 'labels' | 'cpus' | 'memoryBytes'>;
+
+/**
+ * Options of a runner in the process of its server, with a key that lives no longer than both. It takes every job
+ * that is asked for: there is no other host that it could wait for.
+ */
 export async function embeddedRunner(
   server: RunningServer,
+  runs: readonly Wants[],
   settings: Settings<'run'>,
   context: CliContext,
   log: RunnerLog,
@@ -28,7 +51,10 @@ export async function embeddedRunner(
   const parsed = parsePublicKey(key.publicKey);
   if (!parsed.ok) throw new Error(parsed.fault);
   await server.store.accounts.addKey(ACCOUNT, parsed.key.publicKey, parsed.key.fingerprint);
-  const facts = hostFacts(settings.jobs);
+  const host = hostFacts(settings.jobs);
+  const cpus = Math.max(host.cpus, ...runs.map((run) => run.cpus));
+  const memoryBytes = Math.max(host.memoryBytes, ...runs.map((run) => run.memoryBytes));
+  const facts = { ...host, cpus, memoryBytes };
   return {
     ...facts,
     endpoint: {
@@ -42,7 +68,7 @@ export async function embeddedRunner(
       machine: os.hostname(),
       process: processName(),
       slots: settings.jobs,
-      labels: [],
+      labels: [...new Set(runs.flatMap(({ labels }) => labels))],
       repos: [],
       cpus: facts.cpus,
       memoryBytes: facts.memoryBytes,

@@ -7,7 +7,7 @@ import type { ApiClient } from '../client/api-client.ts';
 import { waitForPipeline } from '../client/wait.ts';
 import type { CliContext } from '../context.ts';
 import { SILENT } from '../embedded-server.ts';
-import { embeddedRunner } from './embedded-runner.ts';
+import { embeddedRunner, strangeWants } from './embedded-runner.ts';
 import type { Interruption } from './interruption.ts';
 import { LiveLines } from './live-lines.ts';
 import { paintFor } from './paint.ts';
@@ -37,7 +37,8 @@ export async function runPipeline(
   parts: PipelineParts,
 ): Promise<number> {
   const { client, pipeline, interruption } = parts;
-  const runner = new Runner(await embeddedRunner(parts.server, settings, context, SILENT));
+  for (const line of strangeWants(pipeline.runs, settings.jobs)) context.stderr(`vole: ${line}\n`);
+  const runner = new Runner(await embeddedRunner(parts.server, pipeline.runs, settings, context, SILENT));
   const paint = paintFor(context);
   const terminal = context.interactive && !request.json && context.env['TERM'] !== 'dumb';
   const write = (text: string): void => (request.json ? context.stderr(text) : context.stdout(text));

@@ -1,5 +1,7 @@
+import { oneLine } from '../errors.ts';
 import { isImageFile } from '../image-file.ts';
 import { isImageName, mayBeBuiltHere } from '../image-name.ts';
+import { jobSpecSchema } from '../job-spec.ts';
 import { serviceFaults } from '../service-faults.ts';
 
 import { formatBytes } from '../units.ts';
@@ -101,6 +103,9 @@ function measure(plain: Plain): { chars: number; expressions: number } {
 
 const NOWHERE = { repository: '', cloneUrl: '', ref: '', sha: '', event: '', trust: 'untrusted' } as const;
 
+/** Of a run that has been leased. */
+const PLACED = { run: 1, attempt: 1, pipeline: 1, repository: 'owner/name', event: 'push' } as const;
+
 /** Texts that a matrix value has made empty, or a folder that it has led out of the checkout. */
 function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[] {
   const findings: Finding[] = [];
@@ -122,10 +127,39 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
           add(['steps', index, 'working-directory'], `\`working-directory\` leaves the checkout ${because}`);
         }
       }
+      for (const [at, message] of artifactFaults(run.spec.artifacts)) {
+        add(['artifacts', ...at], `${message} ${because}`);
+      }
       if (findings.length > 0) return findings;
+      const unsuitable = specFault(run.spec);
+      if (unsuitable !== null) return [{ path, what: 'key', message: `${unsuitable} ${because}` }];
     }
   }
   return findings;
+}
+
+/** What would fail only when the job's work is done. */
+function artifactFaults(artifacts: ExpandedRun['spec']['artifacts']): [YamlPath, string][] {
+  const faults: [YamlPath, string][] = [];
+  const names = new Set<string>();
+  for (const [index, { name, paths }] of artifacts.entries()) {
+    if (names.has(name)) faults.push([[index, 'name'], `there are two artifacts \`${name}\``]);
+    names.add(name);
+    for (const glob of paths) {
+      if (glob === '') faults.push([[index, 'paths'], 'a pattern of `paths` is empty']);
+      else if (glob.startsWith('/') || glob.split('/').includes('..'))
+        faults.push([[index, 'paths'], `\`${glob}\` leaves the checkout`]);
+    }
+  }
+  return faults;
+}
+
+/** A runner that is given a job which it does not understand stops: no workflow file may bring it to that. */
+function specFault(spec: ExpandedRun['spec']): string | null {
+  const source = spec.source && { ...spec.source, url: 'somewhere', sha: '0'.repeat(40) };
+  const parsed = jobSpecSchema.safeParse({ ...spec, ...PLACED, source });
+  const [issue] = parsed.success ? [] : parsed.error.issues;
+  return issue ? `\`${issue.path.join('.')}\` is not what a runner takes: ${oneLine(issue.message)}` : null;
 }
 
 function imageFaults({ image, imageFile, source }: ExpandedRun['spec']): [string, string][] {

@@ -204,7 +204,9 @@ const COMMON_KEYS = {
         name: text
           .regex(/^[A-Za-z0-9._-]{1,100}$/, { error: 'expected letters, digits, dot, _ and -' })
           .refine((name) => !/^\.+$/.test(name), { error: 'expected a file name' }),
-        paths: listOf(text.min(1), 'Globs of files within the checkout.'),
+        paths: listOf(text.min(1), 'Globs of files within the checkout.').refine(({ length }) => length > 0, {
+          error: 'expected at least one pattern',
+        }),
       }),
     )
     .max(100, { error: 'expected at most 100 artifacts' })

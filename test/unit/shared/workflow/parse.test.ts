@@ -239,6 +239,26 @@ describe('a fault', () => {
       'f:2:48: `fail-fast`: expected true or false',
     ],
     [
+      'an artifact of no pattern',
+      `jobs:\n  a: {${STEPS}, artifacts: [{name: x, paths: []}]}\n`,
+      'f:2:55: `paths`: expected at least one pattern',
+    ],
+    [
+      'an artifact whose pattern a matrix value makes empty',
+      `jobs:\n  a: {${STEPS}, strategy: {matrix: {n: [""]}}, artifacts: [{name: x, paths: ["\${{ matrix.n }}"]}]}\n`,
+      'f:2:79: a pattern of `paths` is empty in `a ()`',
+    ],
+    [
+      'two artifacts of one name',
+      `jobs:\n  a: {${STEPS}, artifacts: [{name: x, paths: a}, {name: x, paths: b}]}\n`,
+      'f:2:60: there are two artifacts `x` in `a`',
+    ],
+    [
+      'an artifact from elsewhere',
+      `jobs:\n  a: {${STEPS}, artifacts: [{name: x, paths: [a/**, ../b]}]}\n`,
+      'f:2:48: `../b` leaves the checkout in `a`',
+    ],
+    [
       'two documents',
       `jobs: {a: {${STEPS}}}\n---\nx: 1\n`,
       'f:2:1: a second document starts here; expected one',
