@@ -34,8 +34,13 @@ async function textOf(file: string, context: CliContext): Promise<string> {
     return await readText(createReadStream(path.resolve(context.cwd, file)), file);
   } catch (error) {
     if (error instanceof VoleError) throw error;
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    if (missing)
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EISDIR')
+      throw new VoleError(
+        'usage',
+        `${file} is a folder; name the workflow file in it, or - for standard input`,
+      );
+    if (code === 'ENOENT')
       throw new VoleError('not-found', `there is no file ${file}; name another, or - for standard input`);
     throw new VoleError('io-error', `${file} cannot be read: ${oneLine(error)}`, { cause: error });
   }

@@ -2,6 +2,7 @@ import { oneLine } from '../errors.ts';
 import { isImageFile } from '../image-file.ts';
 import { isImageName, mayBeBuiltHere } from '../image-name.ts';
 import { jobSpecSchema } from '../job-spec.ts';
+import { plain as plainText } from '../plain-text.ts';
 import { serviceFaults } from '../service-faults.ts';
 
 import { formatBytes } from '../units.ts';
@@ -112,11 +113,14 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
   for (const job of workflow[section]) {
     const path = [section, job.id];
     for (const run of runsOfJob(workflow, job, NOWHERE)) {
-      const because = `in \`${run.key}\``;
+      const because = `in \`${plainText(run.key)}\``;
       const add = (at: YamlPath, message: string) =>
         findings.push({ path: [...path, ...at], what: 'key', message });
       if (run.labels.includes('')) add(['labels'], `a label is empty ${because}`);
       if (run.serial !== null && run.serial.endsWith(':')) add(['serial'], `\`serial\` is empty ${because}`);
+      for (const [at, name] of [[[], run.job], ...run.spec.steps.map(stepName)] as [YamlPath, string][]) {
+        if (/\p{Cc}/u.test(name)) add([...at, 'name'], `the name has a control character ${because}`);
+      }
       for (const [key, message] of imageFaults(run.spec)) add([key], `${message} ${because}`);
       for (const { name, why } of serviceFaults(run.spec)) {
         add(name === null ? ['services'] : ['services', name], `${why} ${because}`);
@@ -136,6 +140,10 @@ function runFindings(section: 'jobs' | 'commands', workflow: Workflow): Finding[
     }
   }
   return findings;
+}
+
+function stepName({ name }: { readonly name: string }, index: number): [YamlPath, string] {
+  return [['steps', index], name];
 }
 
 /** What would fail only when the job's work is done. */

@@ -13,7 +13,8 @@ export function needsFindings(jobs: readonly JobNeeds[]): Finding[] {
   for (const { id, needs } of jobs) {
     for (const need of needs) {
       if (byId.has(need)) continue;
-      const meant = suggest(need, byId.keys());
+      const others = [...byId.keys()].filter((other) => other !== id && !needs.includes(other));
+      const meant = suggest(need, others);
       findings.push({
         path: ['jobs', id, 'needs'],
         what: 'value',

@@ -71,6 +71,11 @@ function listOf<T extends z.ZodType>(item: T, description: string) {
     .describe(description);
 }
 
+/** Goes into lines of logs and of tables as it is. */
+const shown = text.refine((name) => !/\p{Cc}/u.test(name), {
+  error: 'expected one line without control characters',
+});
+
 const imageName = text.max(400).refine((name) => name.includes('${{') || isImageName(name), {
   error: 'expected the name of an image, such as debian:12',
 });
@@ -78,7 +83,7 @@ const imageName = text.max(400).refine((name) => name.includes('${{') || isImage
 const minutes = (description: string) => amount(0.01, 43_200, description);
 
 export const STEP_KEYS = {
-  name: text
+  name: shown
     .min(1, { error: 'expected a name' })
     .max(200)
     .optional()
@@ -174,7 +179,7 @@ const COMMON_KEYS = {
     .describe(
       'Whether the image, or what an `image-file` begins from, is pulled where the host does not have it, or always.',
     ),
-  name: text.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
+  name: shown.min(1, { error: 'expected a name' }).max(200).optional().describe('Shown instead of the key.'),
   labels: listOf(text.min(1).max(100), 'Only a runner that has all of these takes the job.').default([]),
   cpus: amount(0.1, 4096, 'How many of the host’s cores the job takes.').default(1),
   memory: text
@@ -259,7 +264,7 @@ const COMMAND_JOBS = Object.fromEntries(
 ) as Record<AgentCommand, z.ZodOptional<typeof commandJob>>;
 
 export const ROOT_KEYS = {
-  name: text.min(1).max(200).optional().describe('Name of the workflow.'),
+  name: shown.min(1).max(200).optional().describe('Name of the workflow.'),
   on: z
     .union([eventName, z.array(eventName), strict(EVENT_KEYS)])
     .default(['push', 'pull_request'])

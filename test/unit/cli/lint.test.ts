@@ -66,8 +66,12 @@ it('says in one line that there is no such file, or that it cannot be read', asy
     err: 'vole: there is no file .vole.yml; name another, or - for standard input\n',
   });
   expect(await lint(['.'])).toMatchObject({
+    code: 2,
+    err: 'vole: . is a folder; name the workflow file in it, or - for standard input\n',
+  });
+  expect(await lint(['/proc/self/mem'])).toMatchObject({
     code: 74,
-    err: expect.stringMatching(/^vole: \. cannot be read: .*\n$/),
+    err: expect.stringMatching(/^vole: \/proc\/self\/mem cannot be read: .*\n$/),
   });
 });
 

@@ -239,6 +239,21 @@ describe('a fault', () => {
       'f:2:48: `fail-fast`: expected true or false',
     ],
     [
+      'a name that would break lines',
+      `jobs:\n  a: {name: "a\\nb", ${STEPS}}\n`,
+      'f:2:13: `name`: expected one line without control characters',
+    ],
+    [
+      'a name that a matrix value makes so',
+      `jobs:\n  a: {${STEPS}, strategy: {matrix: {n: ["\\e[31m"]}}, name: "x \${{ matrix.n }}"}\n`,
+      'f:2:63: the name has a control character in `a ()`',
+    ],
+    [
+      'a need that does not mean its own job',
+      `jobs:\n  a: {${STEPS}, needs: b}\n`,
+      'f:2:33: `needs`: there is no job `b`',
+    ],
+    [
       'an artifact of no pattern',
       `jobs:\n  a: {${STEPS}, artifacts: [{name: x, paths: []}]}\n`,
       'f:2:55: `paths`: expected at least one pattern',
