@@ -2,10 +2,11 @@ import { VoleError } from '../shared/errors.ts';
 import type { RunOutcome } from '../shared/outcome.ts';
 import type { RunnerOptions } from './options.ts';
 import { Reporter } from './runs/reporter.ts';
+import { givenBack } from './runs/run-outcomes.ts';
 import { SpoolReader } from './runs/spool-reader.ts';
-import type { Disconnect } from './session/session.ts';
+import { type Disconnect, standingLease } from './session/session.ts';
 import { SessionLink } from './slots/session-link.ts';
-import type { DeadRun } from './sweep/sweep.ts';
+import type { DeadRun, Swept } from './sweep/sweep.ts';
 
 /** Reports that a run was lost with its runner; the server decides whether it is queued again. */
 const LOST: RunOutcome = {
@@ -18,13 +19,13 @@ const LOST: RunOutcome = {
 
 /**
  * One session before the slots': learns whether the server takes us and our filter, and reports the
- * runs of dead predecessors, with the rest of their logs, so that only a lost host has to wait for the
- * lease. Gives the server's id, or null where `signal` aborted. Waits for a server that is away.
+ * runs of dead predecessors, with the rest of their logs, and gives back what they had not begun, so that only
+ * a lost host has to wait for the lease. Gives the server's id, or null where `signal` aborted. Waits for a server that is away.
  */
 export async function probe(
   options: RunnerOptions,
   engine: string,
-  dead: readonly DeadRun[],
+  left: Pick<Swept, 'dead' | 'leases'>,
   signal: AbortSignal,
 ): Promise<string | null> {
   let refused: Disconnect | null = null;
@@ -50,7 +51,8 @@ export async function probe(
       if (refused) throw refusalOf(refused);
       return null;
     }
-    for (const run of dead) await report(link, run, session.welcome.server, options);
+    for (const run of left.dead) await report(link, run, session.welcome.server, options);
+    for (const key of left.leases) await giveBack(link, key, options);
     return session.welcome.server;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -73,6 +75,20 @@ async function report(
     options.log.info({ run: run.run, attempt: run.attempt, reported }, 'reported as lost');
   }
   run.dispose();
+}
+
+/** A job that was accepted by the reply to its lease, and of which there is no tree. */
+async function giveBack(link: SessionLink, key: string, options: RunnerOptions): Promise<void> {
+  for (let session = await link.session(); session; session = await link.session()) {
+    const leased = await session.lease(standingLease(key));
+    if (leased.type === 'idle') return;
+    if (leased.type === 'disconnected') continue;
+    const { run, attempt } = leased;
+    const recorded = await session.record(run, attempt, givenBack('its runner died before it began'), 0);
+    if (recorded.type === 'disconnected') continue;
+    options.log.info({ run, attempt }, 'given back: its runner died before it began');
+    return;
+  }
 }
 
 function refusalOf({ reason, code, why }: Disconnect): VoleError {

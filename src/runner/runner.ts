@@ -94,6 +94,7 @@ export class Runner {
       mode: () => this.#state.mode,
       room: (signal) => host.room(signal),
       hasRoom: () => host.hasRoom(),
+      noteLease: (slot, key) => host.noteLease(slot, key),
       onRefusedJob: (why) => this.#apply({ type: 'refused', refusal: { code: 'runner-refused', why } }),
       onRunStarted: (spec, slot) =>
         this.#log.info({ run: spec.run, attempt: spec.attempt, slot, job: spec.job }, 'run started'),

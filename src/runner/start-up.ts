@@ -14,6 +14,7 @@ import { SavedCheckouts } from './cache/saved-checkouts.ts';
 import { TrimTicker } from './cache/trim-ticker.ts';
 import { Trimmer } from './cache/trimmer.ts';
 import { FileThreads } from './dir/file-threads.ts';
+import { LeaseKeys } from './dir/lease-keys.ts';
 import { openDir } from './dir/open-dir.ts';
 import { ProcessSeats } from './dir/process-seats.ts';
 import { Trash } from './dir/trash.ts';
@@ -65,6 +66,8 @@ export interface HostServices {
   room(signal: AbortSignal): Promise<void>;
   /** Whether it has now. */
   hasRoom(): boolean;
+  /** Where the next start finds it, should this process be killed; false where it cannot be written. */
+  noteLease(slot: number, key: string): boolean;
   /** Looks at the disk now, for a run has just found it full. */
   lookAtDisk(): void;
   close(): Promise<void>;
@@ -123,7 +126,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   step('probe');
   let server: string | null = null;
   try {
-    server = await probe(options, engine?.name ?? 'none', swept.dead, signal);
+    server = await probe(options, engine?.name ?? 'none', swept, signal);
   } finally {
     if (server === null) {
       await built.close();
@@ -135,6 +138,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const own = path.join(dir.layout.fifos, options.hello.process);
+  const leaseKeys = new LeaseKeys(own);
   const trees = new JobTrees(dir, trash, own, options.jobs);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const agents =
@@ -155,6 +159,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   return {
     room: (leaving) => ticker.room(leaving),
     hasRoom: () => ticker.hasRoom,
+    noteLease: (slot, key) => leaseKeys.note(slot, key),
     lookAtDisk: () => ticker.look(),
     engine: engine?.name ?? 'none',
     runs: {
@@ -189,6 +194,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       await built.close();
       await spawner.close();
       trees.close();
+      leaseKeys.close();
       await fifos.close();
       cgroups.close();
       await trash.settled();

@@ -162,6 +162,17 @@ describe('a job that is leased with the record of the one before', () => {
     expect(executed()).toBe('a\nb\n');
   });
 
+  it('goes back at the next start on the directory where its runner was killed before it began', async () => {
+    const { first, second, runner, executed } = await heldAtItsEnd([]);
+    await rig.runIs(second, (run) => run.state === 'running');
+    runner.kill('SIGKILL');
+    await runner.ended;
+    rig.runner(['--dir', path.join(rig.root, 'one')]);
+    expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
+    expect(await rig.run(first)).toMatchObject({ state: 'passed', attempt: 1 });
+    expect(executed()).toBe('a\nb\n');
+  });
+
   it.each([
     ['late', (proxy: Proxy) => proxy.release()],
     [

@@ -30,6 +30,7 @@ export class FakeServer {
   connects = 0;
   protocol: number = PROTOCOL_VERSION;
   frameBytes = 4;
+  leaseSeconds = 300;
   /** Each says what to do with the next message of its kind; null answers it as ever. */
   onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
   onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
@@ -106,11 +107,12 @@ export class FakeSession implements SessionConnection {
 
   constructor(server: FakeServer) {
     this.#server = server;
-    const { protocol, frameBytes } = server;
+    const { protocol, frameBytes, leaseSeconds } = server;
     this.welcome = {
       type: 'welcome',
       session: 's',
       protocol,
+      leaseSeconds,
       limits: { frameBytes },
     } as FakeSession['welcome'];
     this.closed = new Promise((resolve) => {

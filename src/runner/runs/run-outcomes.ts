@@ -87,3 +87,8 @@ export function stoppedLate(ended: RunOutcome, stop: Stop): RunOutcome {
   const detail = `${stop.why}; its steps had passed and its artifacts were being sent`.slice(0, 500);
   return { ...ended, result: RESULT_OF_STOP[stop.reason], reason: stop.reason, detail };
 }
+
+/** Of a run that was leased and never begun: it is queued again, and not counted as lost. */
+export function givenBack(why: string): RunOutcome {
+  return { result: 'interrupted', reason: 'interrupted', detail: why, steps: [], durationMs: 0 };
+}

@@ -54,6 +54,11 @@ export interface LeaseRequest {
   readonly freeMemoryBytes: number;
 }
 
+/** Asks for what stands under a key, and for nothing new: no run is content with no core. */
+export function standingLease(key: string): LeaseRequest {
+  return { key, waitSeconds: 0, freeCpus: 0, freeMemoryBytes: 0 };
+}
+
 export interface RecordAndLease {
   readonly recorded: Promise<Reply<'ok' | 'stale'>>;
   readonly leased: Promise<Reply<'job' | 'idle'>>;

@@ -4,6 +4,9 @@ import type { Connect, Disconnect, Endpoint, SessionConnection } from '../sessio
 /** A connection that held this long starts the backoff anew. */
 const HELD_MS = 5000;
 
+/** Tries that a lease has time for at least. */
+const LEASE_PARTS = 4;
+
 type HelloFacts = Parameters<Connect>[1];
 
 export interface LinkOptions {
@@ -36,6 +39,8 @@ export class SessionLink {
   #welcomed: boolean;
   /** Tries since a connection last held. */
   #tries = 0;
+  /** Between two tries: a run in hand is to be heard of several times within its lease. */
+  #mostMs = Infinity;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -75,7 +80,8 @@ export class SessionLink {
     const { connect, endpoint, hello, backoffMs, onEvent } = this.#options;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      if (this.#tries > 0) await delay(backoffMs(this.#tries), undefined, { signal }).catch(() => {});
+      if (this.#tries > 0)
+        await delay(Math.min(backoffMs(this.#tries), this.#mostMs), undefined, { signal }).catch(() => {});
       if (signal.aborted) return null;
       const result = await connect(endpoint, hello, { signal });
       if (signal.aborted) {
@@ -95,6 +101,7 @@ export class SessionLink {
 
   #adopt(session: SessionConnection): SessionConnection {
     this.#welcomed = true;
+    this.#mostMs = (session.welcome.leaseSeconds * 1000) / LEASE_PARTS;
     this.#current = session;
     this.#options.onEvent({ type: 'connected', session: session.welcome.session });
     const since = performance.now();

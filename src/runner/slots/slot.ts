@@ -5,8 +5,13 @@ import type { RunOutcome } from '../../shared/outcome.ts';
 import type { LifecycleMode } from '../lifecycle.ts';
 import type { NextLease, RunEnd } from '../runs/reporter.ts';
 import { RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
-import type { StopReason } from '../runs/run-outcomes.ts';
-import type { LeaseRequest, RecordAndLease, SessionConnection } from '../session/session.ts';
+import { givenBack, type StopReason } from '../runs/run-outcomes.ts';
+import {
+  type LeaseRequest,
+  type RecordAndLease,
+  type SessionConnection,
+  standingLease,
+} from '../session/session.ts';
 import { parseJob } from './parse-job.ts';
 import type { Resources } from './resources.ts';
 import type { SessionLink } from './session-link.ts';
@@ -22,6 +27,8 @@ export interface SlotServices {
   readonly room: (signal: AbortSignal) => Promise<void>;
   /** Whether it has now. */
   readonly hasRoom: () => boolean;
+  /** Writes down that a slot asks with this key for a job that may be accepted by its reply; false where it cannot. */
+  readonly noteLease: (slot: number, key: string) => boolean;
   readonly onRefusedJob: (why: string) => void;
   readonly onRunStarted: (spec: JobSpec, slot: number) => void;
   readonly onRunEnded: (spec: JobSpec, slot: number, end: RunEnd) => void;
@@ -62,13 +69,7 @@ const ACCEPTING_MS = 1_000;
 /** What is given back at the end must not hold it up: past this it waits for its lease. */
 const GIVE_BACK_MS = 3_000;
 
-const GIVEN_BACK: RunOutcome = {
-  result: 'interrupted',
-  reason: 'interrupted',
-  detail: 'the runner takes no more runs',
-  steps: [],
-  durationMs: 0,
-};
+const GIVEN_BACK = givenBack('the runner takes no more runs');
 
 /**
  * One slot of a runner process: connect, lease, run, report, again. What it does next is decided by
@@ -216,8 +217,9 @@ export class Slot {
     return {
       request: ({ reason }) => {
         if (once || mode() !== 'running' || reason === 'disk-full' || !hasRoom()) return null;
-        job.release();
         key = newKey();
+        if (!this.#services.noteLease(this.index, key)) return null;
+        job.release();
         return this.#request(key);
       },
       asked: (session, reply) => {
@@ -302,7 +304,7 @@ export class Slot {
     if (!unsettled) return;
     if ('run' in unsettled) return await this.#giveBack(unsettled);
     // Asked again on another session it is not accepted any more, and given back when that closes.
-    await this.#tell((session) => session.lease({ ...this.#request(unsettled.key), waitSeconds: 0 }));
+    await this.#tell((session) => session.lease(standingLease(unsettled.key)));
     this.#link.drop();
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { counted } from '../../shared/counted.ts';
@@ -17,6 +17,7 @@ import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
 import { envOf, type ProcessStat, processesWithEnvPrefix } from '../../shared/platform/processes.ts';
 import { agentMarkerPrefix } from '../agent/agent-marker.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
+import { leftLeaseKeys } from '../dir/lease-keys.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
@@ -38,6 +39,8 @@ export interface DeadRun {
 
 export interface Swept {
   readonly dead: readonly DeadRun[];
+  /** Keys of leases that dead processes may have been given a job for and never begun it. */
+  readonly leases: readonly string[];
   /** What was cleaned, and what was left and why, a line each. */
   readonly lines: readonly string[];
 }
@@ -85,6 +88,7 @@ class Sweeper {
   readonly #process: string;
   readonly #engine: SweptEngine;
   readonly #dead: DeadRun[] = [];
+  readonly #leases: string[] = [];
   readonly #lines: string[] = [];
   #engineSwept = false;
   #waitedForInits = false;
@@ -100,7 +104,7 @@ class Sweeper {
   }
 
   get swept(): Swept {
-    return { dead: this.#dead, lines: this.#lines };
+    return { dead: this.#dead, leases: this.#leases, lines: this.#lines };
   }
 
   /**
@@ -171,7 +175,10 @@ class Sweeper {
     const folder = this.#dir.layout.fifos;
     if (!existsSync(folder)) return;
     for (const process of readdirSync(folder)) {
-      if (!this.#seats.lives(process)) this.#put(path.join(folder, process));
+      if (this.#seats.lives(process)) continue;
+      const own = path.join(folder, process);
+      if (lstatSync(own).isDirectory()) this.#leases.push(...leftLeaseKeys(own));
+      this.#put(own);
     }
   }
 

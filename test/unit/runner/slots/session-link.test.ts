@@ -19,6 +19,17 @@ describe('a link to a server that welcomes and hangs up at once', () => {
     expect(waits).toEqual([1, 2, 3, 4]);
   });
 
+  it('waits no longer than a part of the lease, in which a run in hand has to be heard of', async () => {
+    const server = new FakeServer();
+    server.leaseSeconds = 0.04;
+    const link = server.link(() => 3_600_000);
+    server.onConnect = (session) => session.end({ reason: 'unreachable', why: 'bye' });
+    await (await link.session())?.closed;
+    expect(await link.session()).not.toBeNull();
+    expect(server.connects).toBe(2);
+    await link.close();
+  });
+
   it('gives up its wait when it is closed', async () => {
     const server = new FakeServer();
     const link = server.link(() => 3_600_000);

@@ -1,0 +1,63 @@
+import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { openRegular } from '../../shared/open-regular.ts';
+
+const FILE = /^lease-\d+$/;
+const KEY = /^[0-9a-f]{24}$/;
+const KEY_BYTES = 24;
+
+/**
+ * The keys of leases whose reply may accept a job, a file a slot, where a sweep finds them when this process
+ * was killed: what stands under such a key and has no tree was never begun, and is given back at once.
+ */
+export class LeaseKeys {
+  readonly #folder: string;
+  readonly #files = new Map<number, number>();
+
+  /** `folder`: of this process alone, which a sweep removes after its death. */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** To be called before the lease is asked for. False where it cannot be written down. */
+  note(slot: number, key: string): boolean {
+    try {
+      writeSync(this.#files.get(slot) ?? this.#open(slot), key, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const fd of this.#files.values()) closeSync(fd);
+    this.#files.clear();
+  }
+
+  #open(slot: number): number {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const fd = openSync(path.join(this.#folder, `lease-${slot}`), 'w', 0o600);
+    this.#files.set(slot, fd);
+    return fd;
+  }
+}
+
+/** What a dead process has left in its folder; anything that is no such file is passed over. */
+export function leftLeaseKeys(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => FILE.test(name));
+  return names.map((name) => keyIn(path.join(folder, name))).filter((key) => KEY.test(key));
+}
+
+function keyIn(file: string): string {
+  let fd: number | null = null;
+  try {
+    fd = openRegular(file);
+    const bytes = Buffer.alloc(KEY_BYTES);
+    return bytes.toString('latin1', 0, readSync(fd, bytes));
+  } catch {
+    return '';
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}

@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LeaseKeys, leftLeaseKeys } from '../../../../src/runner/dir/lease-keys.ts';
+import { Cleanup } from '../../../support/temp.ts';
+
+let cleanup: Cleanup;
+let folder: string;
+beforeEach(() => {
+  cleanup = new Cleanup();
+  folder = path.join(cleanup.tempDir(), 'own');
+});
+afterEach(() => cleanup.run());
+
+const key = (digit: string): string => digit.repeat(24);
+
+test('the last key of each slot is found after the death of its process', () => {
+  const keys = new LeaseKeys(folder);
+  for (const [slot, digit] of [
+    [0, 'a'],
+    [11, 'b'],
+    [0, 'c'],
+  ] as const)
+    expect(keys.note(slot, key(digit))).toBe(true);
+  expect(leftLeaseKeys(folder).toSorted()).toEqual([key('b'), key('c')]);
+  keys.close();
+  keys.close();
+});
+
+test('what is no key of ours is passed over, and nothing waits for it', () => {
+  mkdirSync(folder);
+  writeFileSync(path.join(folder, 'lease-1'), 'torn');
+  writeFileSync(path.join(folder, 'lease-2'), key('g'));
+  writeFileSync(path.join(folder, 'lease-x'), key('a'));
+  mkdirSync(path.join(folder, 'lease-3'));
+  execFileSync('mkfifo', [path.join(folder, 'lease-4')]);
+  symlinkSync('/dev/zero', path.join(folder, 'lease-5'));
+  expect(leftLeaseKeys(folder)).toEqual([]);
+});
+
+test('a key that cannot be written down is not', () => {
+  writeFileSync(folder, '');
+  expect(new LeaseKeys(folder).note(0, key('a'))).toBe(false);
+  expect(existsSync(path.join(folder, 'lease-0'))).toBe(false);
+});
