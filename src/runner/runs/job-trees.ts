@@ -42,9 +42,9 @@ export interface HeldTree {
 
 /**
  * The trees of a process's jobs. One that a job has left as it was given it, but for what vole itself has
- * put there, is given to the next job of the same cache namespace: to make and to delete six inodes costs more
- * than all else that the main thread does for a short job, and ten times that where the file system looks for
- * some that were not deleted just now (ext4 without a journal). Any change of a folder, also of
+ * put there, is given to the next job of the same cache namespace: six inodes to make and to delete
+ * for each are dear where the file system looks for some that were not deleted just now, as ext4 without a
+ * journal does: two fifths of what the main thread did for short jobs. Any change of a folder, also of
  * one that was undone, shows in the time of its inode, which nobody can set.
  */
 export class JobTrees {

@@ -5,13 +5,9 @@ import type { RunOutcome } from '../../shared/outcome.ts';
 import type { LifecycleMode } from '../lifecycle.ts';
 import type { NextLease, RunEnd } from '../runs/reporter.ts';
 import { RunInFlight, type RunServices } from '../runs/run-in-flight.ts';
-import { givenBack, type StopReason } from '../runs/run-outcomes.ts';
-import {
-  type LeaseRequest,
-  type RecordAndLease,
-  type SessionConnection,
-  standingLease,
-} from '../session/session.ts';
+import type { StopReason } from '../runs/run-outcomes.ts';
+import type { LeaseRequest, RecordAndLease, SessionConnection } from '../session/session.ts';
+import { GiveBacks } from './give-backs.ts';
 import { parseJob } from './parse-job.ts';
 import type { Resources } from './resources.ts';
 import type { SessionLink } from './session-link.ts';
@@ -38,10 +34,11 @@ interface Job {
   readonly spec: JobSpec;
   readonly run: RunInFlight;
   readonly leaseSeconds: number;
-  /** Accepted with the lease's reply: closing the session does not give it back. */
-  readonly accepted: boolean;
-  /** Until when, by `performance.now()`, it may begin without a heartbeat; 0 where it may not. */
-  readonly beginBy: number;
+  /**
+   * Where it was accepted with the lease's reply, so that closing the session does not give it back: until when,
+   * by `performance.now()`, it may begin without a heartbeat. Else null.
+   */
+  readonly beginBy: number | null;
   /** Gives back the cores and memory it claimed. */
   readonly release: () => void;
 }
@@ -56,9 +53,6 @@ interface Asked {
   acceptsUntil: number;
 }
 
-/** A lease that was not answered, or a job that was not confirmed. */
-type Unsettled = { readonly key: string } | { readonly run: number; readonly attempt: number };
-
 /**
  * Of a lease, how much may have passed since it was asked for when its job begins without a heartbeat. It
  * began after that, so this much of it is left at least until the next heartbeat, whatever held the reply up.
@@ -66,11 +60,6 @@ type Unsettled = { readonly key: string } | { readonly run: number; readonly att
 const BEGIN_SHARE = 1 / 3;
 /** A server accepts by its reply only at once: so long after the record's reply none comes that does. */
 const ACCEPTING_MS = 1_000;
-/** What is given back at the end must not hold it up: past this it waits for its lease. */
-const GIVE_BACK_MS = 3_000;
-
-const GIVEN_BACK = givenBack('the runner takes no more runs');
-
 /**
  * One slot of a runner process: connect, lease, run, report, again. What it does next is decided by
  * `stepSlot`; this class does it.
@@ -85,13 +74,13 @@ export class Slot {
   #leasing: Asked | null = null;
   /** A lease that was asked for with the last record. */
   #asked: Asked | null = null;
-  /** What may be leased to us, accepted, without our having it in hand: a connection went at the wrong moment. */
-  #unsettled: Unsettled | null = null;
+  readonly #giveBacks: GiveBacks;
 
   constructor(index: number, services: SlotServices, link: SessionLink) {
     this.index = index;
     this.#services = services;
     this.#link = link;
+    this.#giveBacks = new GiveBacks(link);
     this.#left = new Promise((resolve) => {
       this.#leaving.signal.addEventListener('abort', () => resolve(null));
     });
@@ -108,7 +97,7 @@ export class Slot {
       const next: SlotState<Job> = stepSlot(state, event, context);
       if (event.type === 'job' && next.at !== 'accepting') {
         event.job.release();
-        if (event.job.accepted) await this.#giveBack(event.job.spec);
+        if (event.job.beginBy !== null) await this.#giveBacks.job(event.job.spec);
       }
       state = next;
     }
@@ -177,13 +166,13 @@ export class Slot {
     if (asked?.key === key) return await this.#answered(asked);
     // Connected first: the server is to see a slot that waits for room.
     if (!(await this.#sessionToAsk())) return this.#noSession();
-    if (this.#unsettled && !this.#services.hasRoom()) await this.#giveBackUnsettled();
+    if (this.#giveBacks.pending && !this.#services.hasRoom()) await this.#giveBacks.noted();
     await this.#services.room(this.#leaving.signal);
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
     const session = await this.#sessionToAsk();
     if (!session) return this.#noSession();
     if (this.#leaving.signal.aborted) return { type: 'unanswered' };
-    this.#unsettled = null; // it is settled by this one, which has its key
+    this.#giveBacks.settled();
     const reply = session.lease(this.#request(key));
     return await this.#answered({ key, session, reply, at: performance.now(), acceptsUntil: 0 });
   }
@@ -196,7 +185,7 @@ export class Slot {
       case 'idle':
         return { type: 'idle' };
       case 'disconnected':
-        if (acceptsFor(asked) > 0) this.#unsettled = { key: asked.key };
+        if (acceptsFor(asked) > 0) this.#giveBacks.note({ key: asked.key });
         return { type: 'unanswered' };
       case 'job':
         return await this.#received(asked, reply);
@@ -242,7 +231,6 @@ export class Slot {
     { session, at }: Asked,
     reply: { run: number; attempt: number; spec?: unknown; accepted: boolean },
   ): Promise<SlotEvent<Job>> {
-    const { accepted } = reply;
     const parsed = parseJob(reply.run, reply.attempt, reply.spec);
     if (!parsed.ok) {
       const why = `run ${reply.run}: ${parsed.why}`;
@@ -254,14 +242,14 @@ export class Slot {
     const release = this.#services.resources.take(parsed.spec);
     if (!release) {
       // Another slot of this process took the cores since we asked: closing gives the run back.
-      if (accepted) await this.#giveBack(reply);
+      if (reply.accepted) await this.#giveBacks.job(reply);
       else this.#link.drop();
       return { type: 'not-accepted' };
     }
     const { leaseSeconds } = session.welcome;
     const run = new RunInFlight(this.#services.runs, parsed.spec, this.#link);
-    const beginBy = accepted ? at + leaseSeconds * 1000 * BEGIN_SHARE : 0;
-    return { type: 'job', job: { spec: parsed.spec, run, leaseSeconds, accepted, beginBy, release } };
+    const beginBy = reply.accepted ? at + leaseSeconds * 1000 * BEGIN_SHARE : null;
+    return { type: 'job', job: { spec: parsed.spec, run, leaseSeconds, beginBy, release } };
   }
 
   /**
@@ -269,53 +257,28 @@ export class Slot {
    * on this host is made meanwhile.
    */
   async #accept(job: Job): Promise<SlotEvent<Job>> {
-    if (performance.now() < job.beginBy) return { type: 'accepted' };
+    if (job.beginBy !== null && performance.now() < job.beginBy) return { type: 'accepted' };
     const session = this.#link.current;
     job.run.prepare();
     const reply = await session?.heartbeat(job.spec.run, job.spec.attempt);
     if (reply?.type === 'ok') return { type: 'accepted' };
     await job.run.giveUp();
     job.release();
-    if (job.accepted && reply?.type !== 'stale') this.#unsettled = job.spec;
+    if (job.beginBy !== null && reply?.type !== 'stale') this.#giveBacks.note(job.spec);
     return reply?.type === 'stale' ? { type: 'not-accepted' } : { type: 'unanswered' };
   }
 
-  /** A job that is ours and does not begin: without this it would wait until its lease ends. */
-  async #giveBack({ run, attempt }: { run: number; attempt: number }): Promise<void> {
-    await this.#tell((session) => session.record(run, attempt, GIVEN_BACK, 0));
-  }
-
-  /** The same for a lease that was asked for with a record, and that the slot closes before it was answered. */
+  /** A lease that was asked for with a record, and that the slot closes before it was answered. */
   async #giveBackAsked(): Promise<void> {
     const asked = this.#asked;
     this.#asked = null;
     if (asked) {
       const late = delay(acceptsFor(asked), null, { ref: false });
       const reply = await Promise.race([asked.reply, late]);
-      if (reply?.type === 'job' && reply.accepted) await this.#giveBack(reply);
-      if (reply?.type === 'disconnected') this.#unsettled = { key: asked.key };
+      if (reply?.type === 'job' && reply.accepted) await this.#giveBacks.job(reply);
+      if (reply?.type === 'disconnected') this.#giveBacks.note({ key: asked.key });
     }
-    await this.#giveBackUnsettled();
-  }
-
-  async #giveBackUnsettled(): Promise<void> {
-    const unsettled = this.#unsettled;
-    this.#unsettled = null;
-    if (!unsettled) return;
-    if ('run' in unsettled) return await this.#giveBack(unsettled);
-    // Asked again on another session it is not accepted any more, and given back when that closes.
-    await this.#tell((session) => session.lease(standingLease(unsettled.key)));
-    this.#link.drop();
-  }
-
-  /** Has it answered, if need be by the next session, within a bound. */
-  async #tell(ask: (session: SessionConnection) => Promise<{ type: string }>): Promise<void> {
-    const late = delay(GIVE_BACK_MS, null, { ref: false });
-    for (;;) {
-      const session = await Promise.race([this.#link.session(), late]);
-      const reply = session && (await Promise.race([ask(session), late]));
-      if (reply?.type !== 'disconnected') return;
-    }
+    await this.#giveBacks.noted();
   }
 
   async #execute(job: Job): Promise<SlotEvent<Job>> {

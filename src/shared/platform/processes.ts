@@ -59,7 +59,7 @@ function allProcesses(): ProcessStat[] {
 
 /** Parent of the kernel's own threads. */
 const KTHREADD = 2;
-/** So many pids are asked for one by one; to list all processes costs as much as some twenty. */
+/** Up to so many pids are asked for one by one, instead of listing every process of the host. */
 const MOST_ASKED = 24;
 /** One that forks and ends while others are asked for leaves a child of a later number. */
 const MOST_ROUNDS = 4;

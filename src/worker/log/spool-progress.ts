@@ -3,7 +3,7 @@ const GATHER_MS = 25;
 /** As much is told at once. */
 const MOST_BYTES = 64 * 1024;
 
-/** Tells the main thread how long the spool is: each time costs both threads more than to write a line. */
+/** Tells the main thread how long the spool is: each time wakes it. */
 export class SpoolProgress {
   readonly #tell: (bytes: number) => void;
   #length = 0;

@@ -3,7 +3,7 @@ import net from 'node:net';
 import type { RunLog } from '../log/run-log.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 
-/** How long a step runs before its output is followed: to take all of it when it has ended costs a tenth. */
+/** How long a step runs before its output is followed: until then it needs no socket, nor the event loop for its end. */
 const FOLLOW_AFTER_MS = 10;
 /** What a FIFO holds that nobody has asked for more. */
 const FIFO_BYTES = 64 * 1024;
