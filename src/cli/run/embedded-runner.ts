@@ -25,12 +25,19 @@ export function strangeWants(runs: readonly (Wants & { job: string })[], jobs: n
   const labels = [...new Set(runs.flatMap((run) => run.labels))];
   const large = runs.filter(({ cpus, memoryBytes }) => cpus > host.cpus || memoryBytes > host.memoryBytes);
   const [first] = large;
-  const others = large.length > 1 ? ` and ${large.length - 1} more want` : ' wants';
+  const others = large.length - 1;
   const has = `${host.cpus} cores and ${formatBytes(host.memoryBytes)}`;
   return [
     ...(labels.length > 0 ? [`labels are not looked at here: ${labels.join(', ')}`] : []),
-    ...(first ? [`${first.job}${others} more than this host has (${has}), and runs alone`] : []),
+    ...(first ? [`${first.job}${tooMuch(others, has)}`] : []),
   ];
+}
+
+function tooMuch(others: number, has: string): string {
+  const than = `more than this host has (${has})`;
+  return others > 0
+    ? ` and ${others} more want ${than}, and each runs alone`
+    : ` wants ${than}, and runs alone`;
 }
 
 /** What the jobs of a pipeline want of a host at most. */
