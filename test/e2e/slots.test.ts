@@ -66,6 +66,24 @@ describe('vole runner --jobs 4', () => {
   });
 });
 
+describe('the cores of a runner', () => {
+  it('are shared out by its slots, so that no job is leased that does not fit', async () => {
+    const gate = `${rig.root}/go`;
+    const runner = rig.runner(['--jobs', '4', '--cpus', '3']);
+    await runner.says(/ready/);
+    await until('four slots that ask', async () => (await rig.machines())[0]?.sessions.length === 4);
+    await rig.repository('o/r', jobs(6, { ...waitsFor(gate), cpus: 1.5 }));
+    const ids = await rig.submit('o/r');
+    await until('two jobs', async () => (await rig.machines())[0]?.busy === 2);
+    const waiting = (await rig.runs()).filter(({ state }) => state === 'queued');
+    expect(waiting).toHaveLength(4);
+    const { wait } = await rig.run(waiting[0]?.id ?? 0);
+    expect(wait?.reasons[0]?.text).toContain('when 1.5 cpus are free: beside an idle slot 0 are now');
+    writeFileSync(gate, '');
+    for (const id of ids) expect(await rig.ended(id)).toMatchObject({ state: 'passed', attempt: 1 });
+  });
+});
+
 describe('vole runner', () => {
   it('is one session and one job at a time by default', async () => {
     const gate = `${rig.root}/go`;

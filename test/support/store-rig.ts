@@ -97,7 +97,14 @@ export function newPipeline(runs: readonly NewRun[], change: Partial<NewPipeline
 
 let keys = 0;
 
-export function aClaim(change: Partial<Claim> = {}): Claim {
+/** Of a process that is alone with its claim, unless `free` says otherwise. */
+export type ClaimChange = Partial<Claim> & { freeCpus?: number; freeMemoryBytes?: number };
+
+export function aClaim({
+  freeCpus = 8,
+  freeMemoryBytes = 16 * 1024 ** 3,
+  ...change
+}: ClaimChange = {}): Claim {
   return {
     account: 'build1',
     session: 's1',
@@ -105,8 +112,7 @@ export function aClaim(change: Partial<Claim> = {}): Claim {
     key: `key-${++keys}`,
     labels: [],
     repos: [],
-    freeCpus: 8,
-    freeMemoryBytes: 16 * 1024 ** 3,
+    free: () => ({ cpus: freeCpus, memoryBytes: freeMemoryBytes }),
     leaseMs: LEASE_MS,
     maxCommands: 2,
     ...change,
@@ -161,11 +167,11 @@ export class StoreRig {
     return (await this.store.runs.createPipeline(newPipeline(runs, { repository }))).runs;
   }
 
-  async claim(change: Partial<Claim> = {}): Promise<ClaimedRun | null> {
+  async claim(change: ClaimChange = {}): Promise<ClaimedRun | null> {
     return this.store.runs.claim(aClaim(change));
   }
 
-  async claimed(change: Partial<Claim> = {}): Promise<ClaimedRun> {
+  async claimed(change: ClaimChange = {}): Promise<ClaimedRun> {
     const run = await this.claim(change);
     if (run === null) throw new Error('nothing could be claimed');
     return run;

@@ -1,30 +1,27 @@
-import type { JobSpec } from '../../shared/job-spec.ts';
+import { type Capacity, fits, minus, plus } from '../../shared/capacity.ts';
 
 /** The cores and memory that the runs of one process may claim together. */
 export class Resources {
-  #cpus: number;
-  #memoryBytes: number;
+  #free: Capacity;
 
   constructor(cpus: number, memoryBytes: number) {
-    this.#cpus = cpus;
-    this.#memoryBytes = memoryBytes;
+    this.#free = { cpus, memoryBytes };
   }
 
   free(): { freeCpus: number; freeMemoryBytes: number } {
-    return { freeCpus: this.#cpus, freeMemoryBytes: this.#memoryBytes };
+    return { freeCpus: this.#free.cpus, freeMemoryBytes: this.#free.memoryBytes };
   }
 
   /** Claims what the job says it takes; null where it does not fit. Returns what gives it back, once. */
-  take(spec: Pick<JobSpec, 'cpus' | 'memoryBytes'>): (() => void) | null {
-    if (spec.cpus > this.#cpus || spec.memoryBytes > this.#memoryBytes) return null;
-    this.#cpus -= spec.cpus;
-    this.#memoryBytes -= spec.memoryBytes;
+  take({ cpus, memoryBytes }: Capacity): (() => void) | null {
+    const wanted = { cpus, memoryBytes };
+    if (!fits(wanted, this.#free)) return null;
+    this.#free = minus(this.#free, wanted);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      this.#cpus += spec.cpus;
-      this.#memoryBytes += spec.memoryBytes;
+      this.#free = plus(this.#free, wanted);
     };
   }
 }

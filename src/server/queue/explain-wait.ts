@@ -1,12 +1,17 @@
 import { AGENT_LABEL } from '../../shared/agent/spec.ts';
+import { type Capacity, fits, minus, NO_CAPACITY, plus } from '../../shared/capacity.ts';
 import { counted } from '../../shared/counted.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import { formatBytes } from '../../shared/units.ts';
 import type { Run, WaitReason } from '../store/store.ts';
 import type { Session } from './queue.ts';
+import { processOf } from './session-id.ts';
 
 type Wanted = Pick<Run, 'repository' | 'labels' | 'cpus' | 'memoryBytes'>;
-type Offered = Pick<Session, 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'>;
+type Offered = Pick<
+  Session,
+  'id' | 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'
+>;
 /** Longer than a slot takes from one request to the next. */
 const SILENT_MS = 5_000;
 
@@ -30,11 +35,30 @@ export function explainWait(
     const others = wait.reasons.filter(({ code }) => code !== 'next');
     return { ...wait, reasons: [obstacle, ...others], place: null };
   }
-  const idle = slots.some((session) => session.run === null && takes(session, run));
+  const when = whenTaken(run, slots);
   const reasons = wait.reasons.map((reason) =>
-    reason.code === 'next' && !idle ? { ...reason, text: `${reason.text}, when a slot is free` } : reason,
+    reason.code === 'next' && when !== null ? { ...reason, text: `${reason.text}, ${when}` } : reason,
   );
   return { ...wait, reasons };
+}
+
+/** Null where a slot is idle that can take it as it is. */
+function whenTaken(run: Wanted, slots: readonly Offered[]): string | null {
+  const idle = slots.filter((session) => session.run === null && takes(session, run));
+  if (idle.length === 0) return 'when a slot is free';
+  const free = idle.map((session) => minus(session, heldBeside(session, slots)));
+  if (free.some((capacity) => fits(run, capacity))) return null;
+  const cpus = Math.max(0, ...free.map((capacity) => capacity.cpus));
+  if (run.cpus > cpus)
+    return `when ${counted(run.cpus, 'cpu')} are free: beside an idle slot ${cpus} are now`;
+  const memory = Math.max(0, ...free.map((capacity) => capacity.memoryBytes));
+  return `when ${formatBytes(run.memoryBytes)} of memory are free: beside an idle slot ${formatBytes(memory)} are now`;
+}
+
+/** By what the slots of the same process run. */
+function heldBeside({ id }: Offered, slots: readonly Offered[]): Capacity {
+  const siblings = slots.filter((session) => processOf(session.id) === processOf(id));
+  return siblings.reduce((held, { run }) => plus(held, run ?? NO_CAPACITY), NO_CAPACITY);
 }
 
 /** Each step looks at the sessions that the step before left: the first that leaves none is the reason. */
@@ -71,12 +95,7 @@ function whyNobodyAsks(run: Wanted, slots: readonly Offered[], nowMs: number): R
 }
 
 function takes(session: Offered, run: Wanted): boolean {
-  return (
-    matchesRepository(session.repos, run.repository) &&
-    hasLabels(session, run) &&
-    run.cpus <= session.cpus &&
-    run.memoryBytes <= session.memoryBytes
-  );
+  return matchesRepository(session.repos, run.repository) && hasLabels(session, run) && fits(run, session);
 }
 
 function hasLabels(session: Offered, run: Wanted): boolean {

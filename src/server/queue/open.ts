@@ -3,9 +3,11 @@ import type { RunOutcome } from '../../shared/outcome.ts';
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import type { RunStore } from '../store/store.ts';
 import { ExpiryTimer } from './expiry-timer.ts';
+import { FreeCapacity } from './free-capacity.ts';
 import type { LeasedRun, LeaseQueue, LeaseRequest } from './queue.ts';
 import type { RunEventHub } from './run-event-hub.ts';
-import { shapeOf, toWake, toWakeNext, type Waiter } from './waiters.ts';
+import { processOf } from './session-id.ts';
+import { shapeOf, toWake, toWakeBeside, toWakeNext, type Waiter } from './waiters.ts';
 
 export interface LeaseQueueParts {
   readonly runs: RunStore;
@@ -29,6 +31,7 @@ export async function openLeaseQueue(parts: LeaseQueueParts): Promise<LeaseQueue
 }
 
 interface Waiting extends Waiter {
+  readonly free: FreeCapacity;
   readonly end: (run: LeasedRun | null) => void;
 }
 
@@ -71,9 +74,12 @@ class WaitingLeaseQueue implements LeaseQueue {
         request.signal.removeEventListener('abort', onAbort);
         this.#waiting.delete(waiter);
       };
+      const said = { cpus: request.freeCpus, memoryBytes: request.freeMemoryBytes };
       const waiter: Waiting = {
         request,
-        shape: shapeOf(request),
+        process: processOf(request.session.id),
+        free: new FreeCapacity(said, request.session),
+        shape: shapeOf(request, said),
         claiming: false,
         late: false,
         end: (run) => {
@@ -147,12 +153,16 @@ class WaitingLeaseQueue implements LeaseQueue {
     try {
       while (this.#waiting.has(waiter)) {
         const seen = this.#changes;
-        const claimed = await this.#claimOnce(waiter.request);
+        const { shape } = waiter;
+        const claimed = await this.#claimOnce(waiter);
+        // It was to look for those who can take as much as it could then.
+        if (waiter.shape !== shape) this.#wake(toWakeNext(this.#waiting, shape));
         if (claimed === null && seen === this.#changes) return;
         if (claimed === null || claimed === 'again') continue;
         if (!this.#waiting.has(waiter)) return await this.#giveBack(waiter.request, claimed.run);
         waiter.end(claimed);
         this.#wake(toWakeNext(this.#waiting, waiter.shape));
+        this.#wake(toWakeBeside(this.#waiting, waiter.process));
         return;
       }
       // It left during a look that stood for all of its shape.
@@ -163,8 +173,9 @@ class WaitingLeaseQueue implements LeaseQueue {
     }
   }
 
-  async #claimOnce(request: LeaseRequest): Promise<LeasedRun | null | 'again'> {
+  async #claimOnce(waiter: Waiting): Promise<LeasedRun | null | 'again'> {
     const { runs, leaseMs, maxCommands } = this.#parts;
+    const { request } = waiter;
     const { session } = request;
     const run = await runs.claim({
       account: session.account,
@@ -173,8 +184,11 @@ class WaitingLeaseQueue implements LeaseQueue {
       key: request.key,
       labels: session.labels,
       repos: session.repos,
-      freeCpus: request.freeCpus,
-      freeMemoryBytes: request.freeMemoryBytes,
+      free: (held) => {
+        const free = waiter.free.given(held);
+        waiter.shape = shapeOf(request, free);
+        return free;
+      },
       leaseMs,
       maxCommands,
     });

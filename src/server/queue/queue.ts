@@ -23,6 +23,9 @@ export interface Session {
     readonly repository: string;
     readonly job: string;
     readonly since: number;
+    /** What it holds of its process's cores and memory. */
+    readonly cpus: number;
+    readonly memoryBytes: number;
   } | null;
   /** Since when it has neither asked for a run nor had one, as a slot that pauses; null while it does. */
   readonly silentSince: number | null;
@@ -33,8 +36,9 @@ export interface Presence {
 }
 
 export interface LeaseRequest {
-  readonly session: Pick<Session, 'id' | 'account' | 'machine' | 'labels' | 'repos'>;
+  readonly session: Pick<Session, 'id' | 'account' | 'machine' | 'labels' | 'repos' | 'cpus' | 'memoryBytes'>;
   readonly key: string;
+  /** Of its process, when it asked. */
   readonly freeCpus: number;
   readonly freeMemoryBytes: number;
   readonly waitMs: number;
@@ -49,6 +53,8 @@ export interface LeasedRun {
   readonly job: string;
   /** Milliseconds of the epoch. */
   readonly startedAt: number;
+  readonly cpus: number;
+  readonly memoryBytes: number;
   /** With its secrets where the run is trusted. */
   readonly spec: unknown;
 }

@@ -1,15 +1,19 @@
+import type { Capacity } from '../../shared/capacity.ts';
 import type { LeaseRequest } from './queue.ts';
 
 /** What decides which runs a request can take: of those alike, none gets what the first did not. */
-export function shapeOf(request: LeaseRequest): string {
-  const { labels, repos } = request.session;
-  return JSON.stringify([[...labels].sort(), [...repos].sort(), request.freeCpus, request.freeMemoryBytes]);
+export function shapeOf({ session }: LeaseRequest, free: Capacity): string {
+  const { labels, repos } = session;
+  return JSON.stringify([[...labels].sort(), [...repos].sort(), free.cpus, free.memoryBytes]);
 }
 
 /** A request that waits. Each ends exactly once: with a run, by time, by its signal, or by a successor. */
 export interface Waiter {
   readonly request: LeaseRequest;
-  readonly shape: string;
+  /** What the ids of its process's sessions have in common. */
+  readonly process: string;
+  /** As of its latest look. */
+  shape: string;
   /** A claim for it is on its way to the store; it looks again by itself where something changed since. */
   claiming: boolean;
   /** Its time passed during that claim, which decides: a run that is ours already is not given back. */
@@ -29,8 +33,8 @@ export function toWake<W extends Tried>(waiters: Iterable<W>): W[] {
 }
 
 /**
- * Who is to try after one of the shape got a run: the next two, so that many runs reach many waiters in a
- * few turns, and one run does not make a thousand of them ask in vain.
+ * Who is to try after one of the shape got a run, or was found to be of it no more: the next two, so that
+ * many runs reach many waiters in a few turns, and one run does not make a thousand of them ask in vain.
  */
 export function toWakeNext<W extends Tried>(waiters: Iterable<W>, shape: string): W[] {
   const woken: W[] = [];
@@ -39,4 +43,18 @@ export function toWakeNext<W extends Tried>(waiters: Iterable<W>, shape: string)
     if (woken.length === 2) break;
   }
   return woken;
+}
+
+/**
+ * Who is to try after a slot of the process got a run: the first of its others. What is free for those is
+ * not what they saw when they looked last, before that slot ended a job perhaps.
+ */
+export function toWakeBeside<W extends Pick<Waiter, 'process' | 'claiming'>>(
+  waiters: Iterable<W>,
+  process: string,
+): W[] {
+  for (const waiter of waiters) {
+    if (waiter.process === process && !waiter.claiming) return [waiter];
+  }
+  return [];
 }

@@ -130,8 +130,8 @@ export class RunReports {
     const { store, now } = this.#services;
     const facts = await store.runs.get(run);
     if (!facts) return;
-    const { repository, job, startedAt } = facts;
-    this.show({ id: run, attempt, repository, job, since: startedAt ?? now() });
+    const { repository, job, startedAt, cpus, memoryBytes } = facts;
+    this.show({ id: run, attempt, repository, job, since: startedAt ?? now(), cpus, memoryBytes });
   }
 
   #hide(run: number): void {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { AGENT_LABEL } from '../../shared/agent/spec.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
@@ -12,6 +11,7 @@ import {
 } from '../../shared/protocol/messages.ts';
 import { agreeOnVersion } from '../../shared/protocol/versions.ts';
 import type { LeasedRun } from '../queue/queue.ts';
+import { newSessionId } from '../queue/session-id.ts';
 import { plainLine } from './plain-line.ts';
 import type { EndedSession, Inheritance } from './registry.ts';
 import { RunReports } from './run-reports.ts';
@@ -24,6 +24,15 @@ export interface Peer {
   readonly address: string;
   /** Ends the connection at once. */
   readonly drop: () => void;
+}
+
+type Report = Exclude<RunnerMessage, Hello | Lease>;
+
+/** What is known of a session from its hello on. */
+interface Welcomed {
+  readonly id: string;
+  readonly hello: Hello;
+  readonly reports: RunReports;
 }
 
 const REFUSED: RunOutcome = { result: 'refused', reason: 'bad-job', detail: '', steps: [], durationMs: 0 };
@@ -41,12 +50,10 @@ const AT_ONCE_MS = 250;
 export class RunnerSession {
   readonly #services: SessionServices;
   readonly #peer: Peer;
-  readonly #id = randomBytes(8).toString('hex');
   readonly #withdrawn = new AbortController();
-  readonly #reports: RunReports;
   readonly #settled: Promise<void>;
   #settle: () => void = () => {};
-  #hello: Hello | null = null;
+  #welcomed: Welcomed | null = null;
   /** From a half-open predecessor, until this session has made its first request. */
   #inherited: Inheritance | null = null;
   #isReplaced = false;
@@ -66,53 +73,52 @@ export class RunnerSession {
   constructor(services: SessionServices, peer: Peer) {
     this.#services = services;
     this.#peer = peer;
-    this.#reports = new RunReports(services, peer.account, this.#id);
     this.#settled = new Promise((resolve) => {
       this.#settle = resolve;
     });
   }
 
   get welcomed(): boolean {
-    return this.#hello !== null;
+    return this.#welcomed !== null;
   }
 
   async answer(message: RunnerMessage, bytes: Buffer): Promise<Answer> {
     if (message.type === 'hello') return await this.#greet(message);
-    const hello = this.#hello;
-    if (!hello) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
+    const welcomed = this.#welcomed;
+    if (!welcomed) return last({ type: 'error', why: `the first message is 'hello', not '${message.type}'` });
     if (message.type === 'lease') {
-      this.#setLeasing(true);
-      const leased = await this.#lease(message, hello).finally(() => {
-        this.#setLeasing(false);
+      this.#setLeasing(welcomed, true);
+      const leased = await this.#lease(message, welcomed).finally(() => {
+        this.#setLeasing(welcomed, false);
       });
       await this.#reporting;
       this.#mayHaveRun = leased.reply.type === 'job';
       return leased;
     }
-    const report = this.#answerReport(message, bytes);
+    const report = this.#answerReport(welcomed, message, bytes);
     this.#reporting = report.catch(() => {});
     return await report;
   }
 
-  async #answerReport(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
-    const answer = await this.#report(message, bytes);
+  async #answerReport(welcomed: Welcomed, message: Report, bytes: Buffer): Promise<Answer> {
+    const answer = await this.#report(welcomed, message, bytes);
     await this.#giveBackInherited();
     if (endsRun(message, answer.reply)) this.#mayHaveRun = false;
     return this.#isKeyGone && !this.#mayHaveRun ? { ...answer, end: true } : answer;
   }
 
-  async #report(message: Exclude<RunnerMessage, Hello | Lease>, bytes: Buffer): Promise<Answer> {
+  async #report({ reports }: Welcomed, message: Report, bytes: Buffer): Promise<Answer> {
     switch (message.type) {
       case 'heartbeat':
-        return then(await this.#reports.heartbeat(message));
+        return then(await reports.heartbeat(message));
       case 'log':
-        return then(await this.#reports.log(message, bytes));
+        return then(await reports.log(message, bytes));
       case 'artifact':
-        return then(await this.#reports.artifact(message, bytes));
+        return then(await reports.artifact(message, bytes));
       case 'record':
-        return then(await this.#record(message, bytes));
+        return then(await this.#record(reports, message, bytes));
       case 'publish':
-        return then(await this.#reports.publish(message));
+        return then(await reports.publish(message));
       case 'bye':
         return last({ type: 'ok' });
       default:
@@ -121,12 +127,16 @@ export class RunnerSession {
   }
 
   /** A lease that came with it claims in the same transaction, and sees what the record frees. */
-  async #record(message: Extract<RunnerMessage, { type: 'record' }>, bytes: Buffer): Promise<ServerMessage> {
+  async #record(
+    reports: RunReports,
+    message: Extract<RunnerMessage, { type: 'record' }>,
+    bytes: Buffer,
+  ): Promise<ServerMessage> {
     let isWritten = (): void => {};
     this.#recordWritten = new Promise((resolve) => {
       isWritten = resolve;
     });
-    const reply = this.#reports.record(message, bytes, isWritten).finally(isWritten);
+    const reply = reports.record(message, bytes, isWritten).finally(isWritten);
     this.#recordEnded = reply.then(
       (answer) => {
         const ended = endsRun(message, answer);
@@ -153,10 +163,11 @@ export class RunnerSession {
 
   /** Call once nothing is being answered any more: a lease that was never accepted is given back. */
   async ended(): Promise<void> {
-    this.#services.registry.remove(this.#id);
+    const welcomed = this.#welcomed;
+    if (welcomed) this.#services.registry.remove(welcomed.id);
     this.#settle();
     if (this.#isReplaced) return;
-    if (this.#hello) await this.#giveBack({ id: this.#id, accepted: this.#accepted });
+    if (welcomed) await this.#giveBack({ id: welcomed.id, accepted: this.#accepted });
     await this.#giveBackInherited();
   }
 
@@ -164,13 +175,13 @@ export class RunnerSession {
    * The successor says whether it still wants what was leased here, by repeating the key: given back
    * at once, the run would go to whoever waits, and be leased anew under another attempt.
    */
-  #replaced(): Inheritance {
+  #replaced(id: string): Inheritance {
     const inherited = this.#inherited;
     this.#inherited = null;
     this.#isReplaced = true;
     this.#peer.drop();
     return {
-      sessions: [...(inherited?.sessions ?? []), { id: this.#id, accepted: this.#accepted }],
+      sessions: [...(inherited?.sessions ?? []), { id, accepted: this.#accepted }],
       settled: Promise.all([inherited?.settled, this.#settled]),
     };
   }
@@ -189,7 +200,7 @@ export class RunnerSession {
   }
 
   async #greet(hello: Hello): Promise<Answer> {
-    if (this.#hello) return last({ type: 'error', why: "a session says 'hello' once" });
+    if (this.#welcomed) return last({ type: 'error', why: "a session says 'hello' once" });
     const { protocol, registry, serverId, leaseMs, store, now, limits } = this.#services;
     const version = agreeOnVersion(protocol, hello.protocol);
     if (!version.ok) return last({ type: 'refused', code: 'protocol', why: version.why });
@@ -205,14 +216,15 @@ export class RunnerSession {
     if (this.#withdrawn.signal.aborted) return last({ type: 'error', why: 'the connection has closed' });
     const { account, address } = this.#peer;
     const { type: _type, protocol: _protocol, ...facts } = hello;
-    const session = { ...facts, id: this.#id, account, address, since: now() };
-    const admitted = registry.admit({ session, replaced: () => this.#replaced() });
+    const id = newSessionId({ ...facts, account });
+    const session = { ...facts, id, account, address, since: now() };
+    const admitted = registry.admit({ session, replaced: () => this.#replaced(id) });
     if (!admitted.ok) return last({ type: 'busy', why: admitted.why });
-    this.#hello = hello;
+    this.#welcomed = { id, hello, reports: new RunReports(this.#services, account, id) };
     this.#inherited = admitted.inherited;
     return then({
       type: 'welcome',
-      session: this.#id,
+      session: id,
       server: serverId,
       protocol: version.protocol,
       leaseSeconds: leaseMs / 1000,
@@ -220,7 +232,7 @@ export class RunnerSession {
     });
   }
 
-  async #lease(message: Extract<RunnerMessage, { type: 'lease' }>, hello: Hello): Promise<Answer> {
+  async #lease(message: Lease, { id, hello, reports }: Welcomed): Promise<Answer> {
     const { store, queue, limits } = this.#services;
     const { account } = this.#peer;
     const asked = performance.now();
@@ -230,7 +242,7 @@ export class RunnerSession {
     // A key that was removed takes no more work; what its sessions have in hand they may finish.
     if (!(await this.#hasKey())) return this.#keyGone();
     const request = {
-      session: { id: this.#id, account, machine: hello.machine, labels: labelsOf(hello), repos: hello.repos },
+      session: { ...hello, id, account, labels: labelsOf(hello) },
       key: message.key,
       freeCpus: message.freeCpus,
       freeMemoryBytes: message.freeMemoryBytes,
@@ -255,7 +267,7 @@ export class RunnerSession {
     const job = { type: 'job', run, attempt, spec, accepted } as const;
     const length = encodeLine(job).length - 1;
     if (length <= limits.lineBytes) {
-      if (accepted) this.#accept(leased);
+      if (accepted) this.#accept(reports, leased);
       return then(job);
     }
     // No runner could read it, so it must not go on to the next one.
@@ -264,14 +276,15 @@ export class RunnerSession {
     return then({ type: 'idle' });
   }
 
-  #accept({ run, attempt, repository, job, startedAt }: LeasedRun): void {
-    this.#accepted.add(attemptOf({ run, attempt }));
-    this.#reports.show({ id: run, attempt, repository, job, since: startedAt });
+  #accept(reports: RunReports, leased: LeasedRun): void {
+    const { run, attempt, repository, job, startedAt, cpus, memoryBytes } = leased;
+    this.#accepted.add(attemptOf(leased));
+    reports.show({ id: run, attempt, repository, job, since: startedAt, cpus, memoryBytes });
   }
 
-  #setLeasing(isLeasing: boolean): void {
+  #setLeasing({ id }: Welcomed, isLeasing: boolean): void {
     this.#isLeasing = isLeasing;
-    this.#services.registry.setAsking(this.#id, isLeasing);
+    this.#services.registry.setAsking(id, isLeasing);
   }
 
   async #hasKey(): Promise<boolean> {

@@ -1,3 +1,5 @@
+import { type Capacity, NO_CAPACITY } from '../../shared/capacity.ts';
+import { siblingsOf } from '../queue/session-id.ts';
 import type { Lanes } from './lanes.ts';
 import type { Settle } from './settle.ts';
 import type { Sql } from './sql.ts';
@@ -29,27 +31,40 @@ export function claimRun(parts: Parts, claim: Claim, now: number, effects: Effec
     effects.changed.add(standing.id);
     return claimed(parts.sql, standing.id);
   }
-  const best = parts.lanes.best(claim);
+  const best = parts.lanes.best(claim, claim.free(heldBeside(parts.sql, claim.session)));
   const row = best === null ? undefined : parts.settle.find(best);
   if (!row) return null;
   parts.settle.lease(row, { ...claim, leaseUntil }, effects);
   return claimed(parts.sql, row.id);
 }
 
+/** By the jobs of the process that the session is of. */
+function heldBeside(sql: Sql, session: string): Capacity {
+  const { from, to } = siblingsOf(session);
+  const row = sql.get<{ cpus: number; memoryBytes: number }>(
+    `select total(cpus) as cpus, ifnull(sum(memory_bytes), 0) as memoryBytes from runs indexed by runs_sessions
+     where state = 2 and session > ? and session < ?`,
+    from,
+    to,
+  );
+  return row ?? NO_CAPACITY;
+}
+
 function claimed(sql: Sql, run: number): ClaimedRun {
   const row = sql.get<Omit<ClaimedRun, 'spec'> & { pipeline: number; spec: string }>(
-    `select r.id as run, r.attempt, r.pipeline, r.repository, r.job, r.started_at as startedAt, r.spec, p.trust
+    `select r.id as run, r.attempt, r.pipeline, r.repository, r.job, r.started_at as startedAt, r.cpus,
+       r.memory_bytes as memoryBytes, r.spec, p.trust
      from runs r join pipelines p on p.id = r.pipeline where r.id = ?`,
     run,
   );
   if (!row) throw new Error(`run ${run} is gone`);
-  const { attempt, pipeline, repository, trust, job, startedAt } = row;
-  const stored = parsedSpec(row.spec);
+  const { spec: text, pipeline, ...facts } = row;
+  const stored = parsedSpec(text);
   const spec =
     typeof stored === 'object' && stored !== null && !Array.isArray(stored)
-      ? { ...stored, run, attempt, pipeline }
+      ? { ...stored, run, attempt: row.attempt, pipeline }
       : stored;
-  return { run, attempt, repository, trust, job, startedAt, spec };
+  return { ...facts, spec };
 }
 
 /** One that is no JSON is passed on as its text: the runner says what is wrong with it. */

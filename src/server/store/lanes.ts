@@ -1,3 +1,4 @@
+import { type Capacity, fits } from '../../shared/capacity.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import type { Sql } from './sql.ts';
 import type { Claim, NewRun } from './store.ts';
@@ -85,12 +86,12 @@ export class Lanes {
     );
   }
 
-  /** The run that the claim takes: of the least busy repository, then the earliest received. */
-  best(claim: Claim): number | null {
+  /** The run that the claim takes, where this much is free for it: of the least busy repository, then the earliest received. */
+  best(claim: Claim, free: Capacity): number | null {
     const commands = this.#commandsRunning() < claim.maxCommands;
     let best: LaneHead | null = null;
     for (const runClass of this.#allClasses()) {
-      if (!fits(runClass, claim) || (runClass.kind === 'command' && !commands)) continue;
+      if (!suits(runClass, claim.labels, free) || (runClass.kind === 'command' && !commands)) continue;
       const lane = this.#bestOf(runClass.id, claim.repos);
       if (lane && (best === null || isBefore(lane, best))) best = lane;
     }
@@ -158,12 +159,8 @@ export class Lanes {
   }
 }
 
-function fits(runClass: RunClass, claim: Claim): boolean {
-  return (
-    runClass.cpus <= claim.freeCpus &&
-    runClass.memoryBytes <= claim.freeMemoryBytes &&
-    runClass.labels.every((label) => claim.labels.includes(label))
-  );
+function suits(runClass: RunClass, labels: readonly string[], free: Capacity): boolean {
+  return fits(runClass, free) && runClass.labels.every((label) => labels.includes(label));
 }
 
 function isBefore(a: LaneHead, b: LaneHead): boolean {

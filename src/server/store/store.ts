@@ -1,4 +1,5 @@
 import type { ForgeKind } from '../../shared/api-forge.ts';
+import type { Capacity } from '../../shared/capacity.ts';
 import type { Trust } from '../../shared/job-spec.ts';
 import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared/outcome.ts';
 import type { AgentStore } from './agent-store.ts';
@@ -135,8 +136,8 @@ export interface Claim {
   readonly labels: readonly string[];
   /** Globs; empty takes all. */
   readonly repos: readonly string[];
-  readonly freeCpus: number;
-  readonly freeMemoryBytes: number;
+  /** What is free for it, given what the jobs of its process hold when the claim is made. */
+  readonly free: (held: Capacity) => Capacity;
   readonly leaseMs: number;
   readonly maxCommands: number;
 }
@@ -149,6 +150,8 @@ export interface ClaimedRun {
   readonly job: string;
   /** Milliseconds of the epoch. */
   readonly startedAt: number;
+  readonly cpus: number;
+  readonly memoryBytes: number;
   /** The stored spec with run, attempt and pipeline set, as stored: a broken one is passed on as it is. */
   readonly spec: unknown;
 }

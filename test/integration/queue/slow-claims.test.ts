@@ -63,7 +63,7 @@ function close(): () => void {
 
 function lease(id: string, waitMs = 30_000, signal = new AbortController().signal) {
   const request: LeaseRequest = {
-    session: { id, account: 'build1', machine: 'host1', labels: [], repos: [] },
+    session: { id, account: 'build1', machine: 'host1', labels: [], repos: [], cpus: 8, memoryBytes: 1024 },
     key: `key of ${id}`,
     freeCpus: 8,
     freeMemoryBytes: 0,

@@ -52,6 +52,8 @@ describe('a claim', () => {
       trust: 'untrusted',
       job: 'test',
       startedAt: rig.clock.now(),
+      cpus: 1,
+      memoryBytes: 0,
       spec: { ...newRun().spec, run: runs[0], attempt: 1, pipeline },
     });
   });

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewRun } from '../../../src/server/store/store.ts';
+import { minus } from '../../../src/shared/capacity.ts';
 import { lanesOf } from '../../support/lane-checker.ts';
-import { leaseKeys, naiveClaim } from '../../support/naive-queue.ts';
+import { leases, naiveClaim } from '../../support/naive-queue.ts';
 import { Random } from '../../support/random.ts';
 import { aClaim, LEASE_MS, newRun, outcome, StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 
 const REPOSITORIES = ['team/a', 'team/b', 'other/c'];
 const STEPS = 250;
+/** Of two processes, and one that is of none. */
+const SESSIONS = ['p1-a', 'p1-b', 'p2-c', 's'];
 
 let cleanup: Cleanup;
 let rig: StoreRig;
@@ -15,7 +18,7 @@ let rig: StoreRig;
 beforeEach(async () => {
   cleanup = new Cleanup();
   rig = await StoreRig.open(cleanup);
-  leaseKeys.clear();
+  leases.clear();
 });
 
 afterEach(async () => cleanup.run());
@@ -77,7 +80,7 @@ class Walk {
         if (some && random.chance(40)) await runs.cancel(some.id, 'not wanted');
         return;
       case 5:
-        await runs.sessionEnded(random.of(['s1', 's2', 's3']));
+        await runs.sessionEnded(random.of(SESSIONS));
         return;
       case 6:
         if (random.chance(20)) rig.clock.pass(LEASE_MS / 2);
@@ -103,18 +106,19 @@ class Walk {
   async #claim(): Promise<void> {
     const random = this.#random;
     const claim = aClaim({
-      session: random.of(['s1', 's2', 's3']),
+      session: random.of(SESSIONS),
       labels: random.of([[], ['x'], ['x', 'y', 'z']]),
       repos: random.of([[], [], ['team/*'], ['no/*', 'other/c']]),
       freeCpus: random.of([0.5, 1, 8]),
       freeMemoryBytes: random.of([0, 5_000]),
-      ...(random.chance(10) && leaseKeys.size > 0 ? { key: random.of([...leaseKeys.values()]) } : {}),
+      ...(random.chance(50) ? { free: (held) => minus({ cpus: 3, memoryBytes: 3_000 }, held) } : {}),
+      ...(random.chance(10) && leases.size > 0 ? { key: random.of([...leases.values()]).key } : {}),
     });
     const wanted = naiveClaim(await rig.store.runs.list({ limit: 10_000 }), this.caps, claim);
     const claimed = await rig.store.runs.claim(claim);
     expect(claimed?.run ?? null).toBe(wanted);
     if (!claimed) return;
-    leaseKeys.set(claimed.run, claim.key);
+    leases.set(claimed.run, claim);
     this.claims += 1;
   }
 }

@@ -17,4 +17,14 @@ describe('the cores and memory of a process', () => {
     expect(resources.take({ cpus: 1, memoryBytes: 101 })).toBeNull();
     expect(resources.free()).toEqual({ freeCpus: 2, freeMemoryBytes: 100 });
   });
+
+  it('are whole again after jobs of tenths of a core, in whichever order they end', () => {
+    const resources = new Resources(1, 0);
+    const tenth = resources.take({ cpus: 0.1, memoryBytes: 0 });
+    const rest = resources.take({ cpus: 0.7, memoryBytes: 0 });
+    expect(resources.take({ cpus: 0.2, memoryBytes: 0 })).not.toBeNull();
+    tenth?.();
+    rest?.();
+    expect(resources.free().freeCpus).toBe(0.8);
+  });
 });

@@ -14,7 +14,7 @@ const NOW = 1_000_000;
 const GIB = 1024 ** 3;
 const run = aRun({ state: 'queued', labels: ['linux'], cpus: 4, memoryBytes: 8 * GIB });
 const able = aSession({ labels: ['linux'], cpus: 4, memoryBytes: 8 * GIB });
-const busy = { id: 9, attempt: 1, repository: 'x/y', job: 'z', since: 0 };
+const busy = { id: 9, attempt: 1, repository: 'x/y', job: 'z', since: 0, cpus: 1, memoryBytes: GIB };
 
 function explain(wait: WaitReason, sessions: readonly ReturnType<typeof aSession>[]) {
   return explainWait(wait, run, sessions, NOW);
@@ -85,6 +85,21 @@ describe('why a run waits, with the sessions', () => {
   it('says that a slot must become free where all are busy', () => {
     expect(explain(next, [{ ...able, run: busy }]).reasons[0]?.text).toContain('when a slot is free');
     expect(explain(next, [able]).reasons[0]?.text).not.toContain('slot');
+  });
+
+  it('says what must become free beside a slot that is idle', () => {
+    const holder = { ...able, id: 'p1-a', run: { ...busy, cpus: 1.5, memoryBytes: 2 * GIB } };
+    const idle = { ...able, id: 'p1-b' };
+    expect(explain(next, [holder, idle])).toMatchObject({ place: 1 });
+    expect(explain(next, [holder, idle]).reasons[0]?.text).toBe(
+      'it is the next to be leased, when 4 cpus are free: beside an idle slot 2.5 are now',
+    );
+    const large = { ...idle, cpus: 8 };
+    expect(explain(next, [{ ...holder, cpus: 8 }, large]).reasons[0]?.text).toMatch(
+      /, when 8 ?GiB of memory are free: beside an idle slot 6 ?GiB are now$/,
+    );
+    const elsewhere = { ...able, id: 'p2-c' };
+    expect(explain(next, [holder, idle, elsewhere])).toEqual(next);
   });
 
   it('keeps what the store says after what never passes by itself', () => {

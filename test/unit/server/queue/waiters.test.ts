@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LeaseRequest } from '../../../../src/server/queue/queue.ts';
-import { shapeOf, toWake, toWakeNext } from '../../../../src/server/queue/waiters.ts';
+import { shapeOf, toWake, toWakeBeside, toWakeNext } from '../../../../src/server/queue/waiters.ts';
 
 function waiter(name: string, shape: string, claiming = false) {
   return { name, shape, claiming };
@@ -34,9 +34,18 @@ describe('who is woken by a success', () => {
   });
 });
 
+describe('who is woken beside a slot that got a run', () => {
+  it('is the first of its process that does not try yet', () => {
+    const of = (name: string, process: string, claiming = false) => ({ name, process, claiming });
+    const waiters = [of('p1', 'p', true), of('q1', 'q'), of('p2', 'p'), of('p3', 'p')];
+    expect(names(toWakeBeside(waiters, 'p'))).toEqual(['p2']);
+    expect(toWakeBeside(waiters, 'r')).toEqual([]);
+  });
+});
+
 describe('the shape of a request', () => {
   const request: LeaseRequest = {
-    session: { id: 's', account: 'a', machine: 'm', labels: ['x', 'y'], repos: [] },
+    session: { id: 's', account: 'a', machine: 'm', labels: ['x', 'y'], repos: [], cpus: 4, memoryBytes: 8 },
     key: 'k',
     freeCpus: 1,
     freeMemoryBytes: 2,
@@ -49,10 +58,11 @@ describe('the shape of a request', () => {
       key: 'l',
       session: { ...request.session, id: 't', account: 'b', labels: ['y', 'x'] },
     };
-    expect(shapeOf(other)).toBe(shapeOf(request));
-    expect(shapeOf({ ...request, freeCpus: 2 })).not.toBe(shapeOf(request));
-    expect(shapeOf({ ...request, session: { ...request.session, repos: ['a/*'] } })).not.toBe(
-      shapeOf(request),
-    );
+    const free = { cpus: 1, memoryBytes: 2 };
+    const shape = shapeOf(request, free);
+    expect(shapeOf(other, free)).toBe(shape);
+    expect(shapeOf(request, { ...free, cpus: 2 })).not.toBe(shape);
+    expect(shapeOf(request, { ...free, memoryBytes: 3 })).not.toBe(shape);
+    expect(shapeOf({ ...request, session: { ...request.session, repos: ['a/*'] } }, free)).not.toBe(shape);
   });
 });

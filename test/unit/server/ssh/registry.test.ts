@@ -67,7 +67,7 @@ test('caps hold in all and by account, and a session that goes makes room', () =
 test('what a session runs is shown while it does', () => {
   const registry = new SessionRegistry({ sessions: 3, sessionsOfAccount: 2 });
   registry.admit(candidate('1'));
-  const run = { id: 5, attempt: 1, repository: 'o/n', job: 'j', since: 7 };
+  const run = { id: 5, attempt: 1, repository: 'o/n', job: 'j', since: 7, cpus: 1, memoryBytes: 0 };
   registry.setRun('1', run);
   expect(registry.sessions()).toMatchObject([{ id: '1', run }]);
   registry.setRun('1', null);

@@ -105,7 +105,7 @@ describe('a page', () => {
         version: evil,
         labels: [evil],
         process: evil,
-        run: { id: 1, attempt: 1, repository: evil, job: evil, since: 1 },
+        run: { id: 1, attempt: 1, repository: evil, job: evil, since: 1, cpus: 1, memoryBytes: 0 },
       }),
     ];
     parts.pipelines = parts.pipelines.map((pipeline) => ({ ...pipeline, title: evil, fault: evil }));
@@ -126,7 +126,15 @@ describe('a page', () => {
 
   it('says how many slots of a machine are busy, and what each runs since when', async () => {
     const parts = filled();
-    const run = { id: 1, attempt: 1, repository: 'team/app', job: 'test', since: 8_000 };
+    const run = {
+      id: 1,
+      attempt: 1,
+      repository: 'team/app',
+      job: 'test',
+      since: 8_000,
+      cpus: 1,
+      memoryBytes: 0,
+    };
     parts.sessions = [
       aSession({ run }),
       aSession({ id: 's2', slot: 1, run: { ...run, id: 2 } }),

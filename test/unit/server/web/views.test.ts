@@ -4,7 +4,7 @@ import { aRun, aSession } from '../../../support/web-parts.ts';
 
 describe('machines', () => {
   it('count the slots of each of their processes once, connected or not', () => {
-    const run = { id: 1, attempt: 1, repository: 'a/b', job: 'x', since: 1 };
+    const run = { id: 1, attempt: 1, repository: 'a/b', job: 'x', since: 1, cpus: 1, memoryBytes: 0 };
     const { machines } = machinesView([
       aSession({ id: '1', machine: 'b', process: 'p2', slot: 1, slots: 2 }),
       aSession({ id: '2', machine: 'b', process: 'p1', slot: 0, slots: 4, run }),
