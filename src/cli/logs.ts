@@ -2,12 +2,14 @@ import { Command } from 'commander';
 import { runDetailSchema } from '../shared/api.ts';
 import { VoleError } from '../shared/errors.ts';
 import { isFinal } from '../shared/outcome.ts';
+import { plain } from '../shared/plain-text.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, clientOf, type Options, runId } from './client/client-command.ts';
 import { followRun } from './client/follow.ts';
 import { LogPrinter, type PrintOptions } from './client/log-printer.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
+import { whyLines } from './why.ts';
 
 /** `vole logs`: a run's log, whole or as it comes. */
 export function logsCommand(context: CliContext): Command {
@@ -69,14 +71,27 @@ async function printOnce(
   const query = attempt === null ? '' : `?attempt=${attempt}`;
   const printer = new LogPrinter(print);
   const reply = await client.stream(`/api/runs/${id}/log${query}`);
+  let bytes = 0;
   try {
-    for await (const part of reply) await context.write(Buffer.from(printer.push(part as Buffer)));
+    for await (const part of reply) {
+      bytes += (part as Buffer).length;
+      await context.write(Buffer.from(printer.push(part as Buffer)));
+    }
   } catch (error) {
     throw new VoleError('server-unreachable', 'the connection broke: this is not all of the log', {
       cause: error,
     });
   }
   await context.write(Buffer.from(printer.end()));
+  if (bytes === 0) await sayWhyEmpty(client, id, context);
+}
+
+/** Else somebody would look at nothing, and think that the log is lost. */
+async function sayWhyEmpty(client: ApiClient, id: number, context: CliContext): Promise<void> {
+  const run = await client.get(`/api/runs/${id}`, runDetailSchema);
+  const [what] = whyLines(run);
+  const more = isFinal(run.state) || run.state === 'running' ? '' : `; \`vole why ${id}\` says why`;
+  context.stderr(`vole: no log: ${plain(what ?? '')}${more}\n`);
 }
 
 async function follow(

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { artifactsCommand } from './artifacts.ts';
 import { benchCommand } from './bench.ts';
 import { cacheCommand } from './cache.ts';
 import { cancelCommand } from './cancel.ts';
@@ -31,6 +32,7 @@ const COMMANDS: readonly MakeCommand[] = [
   submitCommand,
   runsCommand,
   logsCommand,
+  artifactsCommand,
   cancelCommand,
   whyCommand,
   repoCommand,

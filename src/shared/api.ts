@@ -118,11 +118,12 @@ export const logQuerySchema = z.object({
 export const LOG_ATTEMPT_HEADER = 'vole-attempt';
 export const LOG_NEXT_OFFSET_HEADER = 'vole-next-offset';
 
-/** Those of the latest attempt. */
-export interface ApiArtifacts {
-  readonly attempt: number;
-  readonly artifacts: readonly { readonly name: string; readonly bytes: number }[];
-}
+/** Those of the latest attempt; `file` is what one is called when it is downloaded. */
+export const artifactListSchema = z.object({
+  attempt: z.number().int(),
+  artifacts: z.array(z.object({ name: z.string(), file: z.string(), bytes: z.number().int() })),
+});
+export type ApiArtifacts = z.infer<typeof artifactListSchema>;
 
 export const cancelBodySchema = z.object({ why: z.string().min(1).max(200).optional() });
 export const cancelledSchema = z.object({

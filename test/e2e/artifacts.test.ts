@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ApiArtifacts } from '../../src/shared/api.ts';
 import { Rig } from '../support/e2e-rig.ts';
+import { vole } from '../support/vole-process.ts';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -60,6 +63,104 @@ it('artifacts are packed, sent over many frames, listed, and come back as the fi
   expect(execFileSync('tar', ['-tzf', file]).toString()).toBe('a.txt\n');
   expect((await download(id, 'none')).status).toBe(404);
 });
+
+it('vole artifacts lists what a run has left and saves it, whole or not at all, and over nothing', async () => {
+  await rig.repository('o/r', {
+    build: {
+      steps: ['echo one > one; head -c 3000000 /dev/urandom > two'],
+      artifacts: [
+        { name: 'first', paths: ['one'] },
+        { name: 'second', paths: ['two'] },
+      ],
+    },
+    none: { steps: ['true'] },
+  });
+  const [id = 0, none = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  await rig.ended(none);
+  const out = path.join(rig.root, 'out');
+  const command = (...args: string[]) =>
+    vole(['artifacts', ...args, '--data', rig.dataDir], { cwd: rig.root });
+
+  expect((await command(String(id))).stdout).toMatch(/^NAME +FILE +SIZE\nfirst +first\.tar\.gz .*\nsecond +/);
+  expect((await command(String(none))).stdout).toBe(`run ${none} has no artifacts\n`);
+  expect(JSON.parse((await command(String(id), '--json')).stdout)).toMatchObject({
+    attempt: 1,
+    artifacts: [{ name: 'first', file: 'first.tar.gz' }, { name: 'second' }],
+  });
+
+  const saved = await command(String(id), '--all', '-o', out);
+  expect([saved.code, saved.stderr]).toEqual([0, '']);
+  expect(readdirSync(out).toSorted()).toEqual(['first.tar.gz', 'second.tar.gz']);
+  execFileSync('tar', ['-xzf', 'first.tar.gz'], { cwd: out });
+  expect(readFileSync(path.join(out, 'one'), 'utf8')).toBe('one\n');
+
+  writeFileSync(path.join(out, 'first.tar.gz'), 'mine');
+  const again = await command(String(id), 'first', '-o', out);
+  expect([again.code, again.stderr]).toEqual([
+    74,
+    expect.stringMatching(/first\.tar\.gz is there already.*--force/),
+  ]);
+  expect(readFileSync(path.join(out, 'first.tar.gz'), 'utf8')).toBe('mine');
+  expect((await command(String(id), 'first', '-o', out, '--force')).code).toBe(0);
+  execFileSync('tar', ['-tzf', 'first.tar.gz'], { cwd: out });
+
+  const bin = path.resolve(import.meta.dirname, '../../bin/vole.cjs');
+  const piped = `${process.execPath} ${bin} artifacts ${id} first -o - --data ${rig.dataDir} | tar -tz`;
+  expect(execFileSync('sh', ['-c', piped]).toString()).toBe('one\n');
+
+  const unknown = await command(String(id), 'frist');
+  expect([unknown.code, unknown.stderr]).toEqual([
+    66,
+    expect.stringContaining("'frist': did you mean first?"),
+  ]);
+  expect((await command(String(id), '--all', '-o', '-')).stderr).toContain('name one artifact');
+});
+
+it('a download that breaks off leaves nothing and says so', async () => {
+  await rig.repository('o/r', {
+    build: { steps: ['head -c 60000000 /dev/urandom > big'], artifacts: [{ name: 'big', paths: ['big'] }] },
+  });
+  const [id = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  const proxy = await tornProxy(rig.facts.http, 1_000_000);
+  const token = path.join(rig.root, 'token');
+  writeFileSync(token, rig.facts.token, { mode: 0o600 });
+  const out = path.join(rig.root, 'out');
+  const torn = await vole(['artifacts', String(id), 'big', '-o', out, '--url', proxy, '--token-file', token]);
+  expect(torn.stderr).toMatch(/^vole: big\.tar\.gz did not come whole: .*; nothing is kept\n$/);
+  expect(torn.code).toBe(69);
+  expect(readdirSync(out)).toEqual([]);
+
+  const full = await vole(['artifacts', String(id), 'big', '-o', '/proc/nowhere', '--data', rig.dataDir]);
+  expect([full.code, full.stderr.trim().split('\n').length]).toEqual([74, 1]);
+});
+
+/** Passes on so many bytes of a download and then ends the connection. */
+async function tornProxy(target: string, most: number): Promise<string> {
+  const proxy = http.createServer((request, reply) => {
+    const { method = 'GET', url = '', headers } = request;
+    const onward = http.request(`${target}${url}`, { method, headers }, (answer) => {
+      reply.writeHead(answer.statusCode ?? 500, answer.headers);
+      let sent = 0;
+      answer.on('data', (part: Buffer) => {
+        sent += part.length;
+        reply.write(part);
+        if (sent > most) reply.destroy();
+      });
+      answer.on('end', () => reply.end());
+      reply.on('close', () => answer.destroy());
+    });
+    request.pipe(onward);
+  });
+  await new Promise<void>((resolve) => {
+    proxy.listen(0, '127.0.0.1', resolve);
+  });
+  rig.cleanup.defer(() => void proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
 
 it('an artifact over --artifact-limit fails its run and is named, and the tree is gone', async () => {
   await rig.repository('o/r', {

@@ -276,7 +276,11 @@ describe('vole submit, runs, why, logs and cancel', () => {
     expect(await ok(['why', lint])).toMatch(/is queued\n {2}\S/);
     expect(await ok(['why', test])).toMatch(/lint/);
     expect(JSON.parse(await ok(['why', test, '--json']))).toMatchObject({ state: 'queued', wait: {} });
-    expect(await ok(['logs', lint])).toBe('');
+    const empty = await vole(['logs', lint]);
+    expect([empty.code, empty.stdout]).toEqual([0, '']);
+    expect(empty.stderr).toMatch(
+      new RegExp(`^vole: no log: run ${lint} \\(lint of \\S+\\) is queued; .vole why ${lint}. says why\\n$`),
+    );
 
     expect(await ok(['cancel', lint, test, '--why', 'no longer needed'])).toContain(
       `run ${lint}: cancelled\n`,

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
+import { CHANGE_ARTIFACT } from '../../shared/agent/result.ts';
 import {
   type ApiArtifacts,
   LOG_ATTEMPT_HEADER,
@@ -53,7 +54,10 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
   app.get('/api/runs/:id/artifacts', async (context) => {
     const run = await knownRun(parts, context.req.param('id'));
     const artifacts = run.attempt === 0 ? [] : await parts.artifacts.list(run.id, run.attempt);
-    const list: ApiArtifacts = { attempt: run.attempt, artifacts };
+    const list: ApiArtifacts = {
+      attempt: run.attempt,
+      artifacts: artifacts.map(({ name, bytes }) => ({ name, file: fileNameOf(name), bytes })),
+    };
     return context.json(list);
   });
 
@@ -66,7 +70,12 @@ export function addRunFileRoutes(app: Hono, parts: WebParts): void {
     const { size } = await stat(file);
     context.header('content-type', 'application/octet-stream');
     context.header('content-length', String(size));
-    context.header('content-disposition', `attachment; filename="${name}"`);
+    context.header('content-disposition', `attachment; filename="${fileNameOf(name)}"`);
     return context.body(fileStream(file, breakOff(context, parts)));
   });
+}
+
+/** Artifacts are packed folders, but for the one that an agent's change is handed in as. */
+function fileNameOf(artifact: string): string {
+  return `${artifact}.${artifact === CHANGE_ARTIFACT ? 'bundle' : 'tar.gz'}`;
 }
