@@ -22,7 +22,10 @@ export function cacheCommand(context: CliContext): Command {
   const add = (name: string, doc: string, what: string, work: Work): void => {
     const part = new Command(name).description(doc).option('--json', 'print JSON');
     addSettings(part, 'cache');
-    withExamples(part, [{ command: `vole cache ${name} --dir /var/lib/vole`, what }]);
+    withExamples(part, [
+      { command: `vole cache ${name} --dir /var/lib/vole`, what },
+      { command: `vole cache ${name}`, what: 'the same of what `vole run` keeps in your home' },
+    ]);
     part.action(async (options: Options) => {
       const { withCache } = await import('./cache/open-cache.ts');
       const json = options['json'] === true;

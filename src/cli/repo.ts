@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import type { ApiRepository } from '../shared/api.ts';
@@ -54,6 +55,7 @@ function addRepo(context: CliContext): Command {
       ...(forge === undefined ? {} : { forge }),
     };
     const repository = await withAdmin(options, context, (admin) => admin.addRepository(body));
+    warnOfPath(repository.cloneUrl, options, context);
     if (options['json']) return printJson(context, repository);
     context.stdout(`added ${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
     if (repository.webhook) context.stdout(webhookText(repository.webhook));
@@ -106,6 +108,7 @@ function setRepo(context: CliContext): Command {
     const repository = await withAdmin(options, context, (admin) =>
       admin.setRepository(repositoryName, change),
     );
+    if (change.cloneUrl !== undefined) warnOfPath(change.cloneUrl, options, context);
     if (options['json']) return printJson(context, repository);
     context.stdout(`${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);
     if (repository.webhook) context.stdout(webhookText(repository.webhook));
@@ -149,6 +152,14 @@ function removeRepo(context: CliContext): Command {
 function cloneUrl(text: string, options: Options, context: CliContext): string {
   const relative = /^\.{1,2}(?:\/|$)/.test(text) && options['url'] === undefined;
   return argument('clone URL', cloneUrlSchema, relative ? path.resolve(context.cwd, text) : text);
+}
+
+/** Of a path on the server's own host: a mistyped one would be found out with the first push. It may come later. */
+function warnOfPath(url: string, options: Options, context: CliContext): void {
+  if (!url.startsWith('/') || options['url'] !== undefined) return;
+  if (!existsSync(url)) context.stderr(`vole: there is no ${url} on this host yet: runs of it will fail\n`);
+  else if (!existsSync(path.join(url, '.git')) && !existsSync(path.join(url, 'HEAD')))
+    context.stderr(`vole: ${url} is no git repository: runs of it will fail\n`);
 }
 
 /** Undefined where it was not given. */

@@ -22,7 +22,8 @@ export const ERRORS = {
   'server-unreachable': {
     exit: 69,
     meaning: 'The server does not answer.',
-    remedy: 'Check the address and that `vole server` runs.',
+    remedy:
+      'Check the address and that `vole server` runs; of a runner, --server is the address that `vole server --ssh` listens on, not that of its pages.',
   },
   internal: {
     exit: 70,
@@ -74,7 +75,8 @@ export const ERRORS = {
     exit: 78,
     meaning:
       'The runner is misconfigured and stopped: it was given a job it cannot understand or a filter that matches nothing.',
-    remedy: 'Correct --repos, --labels or the version, then start it again; it is not restarted by itself.',
+    remedy:
+      'The last line of its log says which. Correct --repos, or bring runner and server to one version, then start it again; it is not restarted by itself.',
   },
   interrupted: {
     exit: 130,

@@ -231,3 +231,20 @@ function hasScript(): boolean {
     return false;
   }
 }
+
+it('looks at what `vole run` keeps, where no directory is given, and says so', async () => {
+  const home = path.dirname(dir);
+  const env = { XDG_CACHE_HOME: home };
+  const none = await vole(['cache', 'ls'], { env });
+  expect([none.code, none.stderr]).toEqual([
+    66,
+    `vole: \`vole run\` has kept nothing in ${home}/vole: give a runner's --dir DIR\n`,
+  ]);
+  const rig = await CacheRig.open(path.join(home, 'vole'), cleanup);
+  const name = await rig.fill('team/app');
+  const listed = await vole(['cache', 'ls'], { env });
+  expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining(name)]);
+  expect(listed.stderr).toBe(
+    `vole: ${home}/vole, where \`vole run\` keeps its caches; --dir DIR names a runner's\n`,
+  );
+});

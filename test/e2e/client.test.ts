@@ -175,6 +175,19 @@ describe('vole repo and vole key', () => {
     await fails(['key', 'rm', 'build1', '--all'], 66, /account build1 has no key/);
   });
 
+  it('warn of a path on this host where no repository is, and take it all the same', async () => {
+    const nowhere = path.join(root, 'not-there.git');
+    const added = await vole(['repo', 'add', 'team/later', nowhere]);
+    expect([added.code, added.stderr]).toEqual([
+      0,
+      `vole: there is no ${nowhere} on this host yet: runs of it will fail\n`,
+    ]);
+    const changed = await vole(['repo', 'set', 'team/later', '--clone-url', path.dirname(keyFile)]);
+    expect([changed.code, changed.stderr]).toEqual([0, expect.stringContaining('is no git repository')]);
+    await ok(['repo', 'set', 'team/later', '--clone-url', source]);
+    await ok(['repo', 'rm', 'team/later']);
+  });
+
   it('refuse what is none in one line', async () => {
     await fails(['repo', 'add', 'noslash', source], 2, /repository: "noslash" is not allowed/);
     await fails(['repo', 'add', 'a/b', 'ext::sh -c id'], 2, /clone URL/);

@@ -12,6 +12,7 @@ import { Trash } from '../../runner/dir/trash.ts';
 import { imagesUsed, lateRootHelper } from '../../runner/engine/late-helper.ts';
 import { VoleError } from '../../shared/errors.ts';
 import type { CliContext } from '../context.ts';
+import { defaultDir } from '../default-dir.ts';
 import { Progress, type Step } from '../progress.ts';
 import { engineEnv } from '../runner/runner-options.ts';
 import { readSettings } from '../settings-options.ts';
@@ -35,10 +36,7 @@ export async function withCache(
   work: (parts: CacheParts) => Promise<void>,
 ): Promise<void> {
   const settings = readSettings('cache', options, context);
-  const root = path.resolve(context.cwd, settings.dir);
-  if (!existsSync(path.join(root, 'format.json'))) {
-    throw new VoleError('not-found', `--dir ${root} is no runner's directory: it has no format.json`);
-  }
+  const root = rootOf(settings.dir, context);
   const files = new FileThreads(fileURLToPath(new URL('file-thread.js', import.meta.url)));
   let look = (): Omit<Step, 'note'> | null => null;
   const progress = new Progress(context, json, () => {
@@ -92,4 +90,17 @@ export async function withCache(
     progress.end();
     await files.close();
   }
+}
+
+function rootOf(given: string | null, context: CliContext): string {
+  const root = given === null ? defaultDir(context) : path.resolve(context.cwd, given);
+  const isThere = existsSync(path.join(root, 'format.json'));
+  if (given !== null) {
+    if (isThere) return root;
+    throw new VoleError('not-found', `--dir ${root} is no runner's directory: it has no format.json`);
+  }
+  if (!isThere)
+    throw new VoleError('not-found', `\`vole run\` has kept nothing in ${root}: give a runner's --dir DIR`);
+  context.stderr(`vole: ${root}, where \`vole run\` keeps its caches; --dir DIR names a runner's\n`);
+  return root;
 }

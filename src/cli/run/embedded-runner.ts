@@ -8,16 +8,11 @@ import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { formatBytes } from '../../shared/units.ts';
 import type { CliContext } from '../context.ts';
+import { defaultDir } from '../default-dir.ts';
 import { baseEnv, engineEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
 import { version } from '../version.ts';
 
 const ACCOUNT = 'here';
-
-/** Where caches and saved checkouts of `vole run` stay from one run to the next. */
-export function defaultDir(context: CliContext): string {
-  const base = context.env['XDG_CACHE_HOME'] || path.join(os.homedir(), '.cache');
-  return path.join(base, 'vole');
-}
 
 /** Lines that say what this host is taken for, though it may not be that. */
 export function strangeWants(runs: readonly (Wants & { job: string })[], jobs: number): string[] {

@@ -109,9 +109,9 @@ export const SETTINGS = {
     kind: { type: 'path' },
     default: null,
     commands: ['runner', 'cache', 'run', 'doctor'],
-    required: ['runner', 'cache'],
+    required: ['runner'],
     value: 'DIR',
-    doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks. `vole run` takes `vole` in $XDG_CACHE_HOME or ~/.cache by default.',
+    doc: 'Directory shared by all runner processes of this host: caches, saved checkouts, job trees, locks. `vole run` and `vole cache` take `vole` in $XDG_CACHE_HOME or ~/.cache by default.',
   },
   jobs: {
     kind: int(1, 256),
