@@ -90,6 +90,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
     secretsFor: (repository: string) => secrets.secretsFor(repository),
     leaseMs: settings.leaseTime,
     maxCommands: settings.maxConcurrentCommands,
+    keepRoomAfterMs: settings.keepRoomAfter,
     onFault: (error, where) => log.error({ err: error, where }, 'the queue met a fault'),
   });
   releasers.add('queue', () => queue.close());
@@ -143,7 +144,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   const closing = new AbortController();
   const app = createApp({
     store,
-    changes: queue,
+    queue,
     logs,
     artifacts,
     presence: ssh,

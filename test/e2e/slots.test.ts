@@ -84,6 +84,41 @@ describe('the cores of a runner', () => {
   });
 });
 
+describe('a job that wants all cores', () => {
+  it('is not kept from them for ever by small ones that came later', async () => {
+    const server = await Rig.start(['--keep-room-after', '1s']);
+    try {
+      const gate = (name: string) => `${server.root}/${name}`;
+      await server.repository('o/r', {
+        first: waitsFor(gate('first')),
+        second: waitsFor(gate('second')),
+        large: { steps: ['true'], cpus: 2 },
+        later: { steps: ['true'] },
+      });
+      const [first = 0, second = 0, large = 0, later = 0] = await server.submit('o/r');
+      server.runner(['--jobs', '2', '--cpus', '2']);
+      for (const id of [first, second]) await server.runIs(id, (run) => run.state === 'running');
+      // From then on it waits too long.
+      const { queuedAtMs } = await server.run(large);
+      await until('a second has passed', () => Date.now() - (queuedAtMs ?? 0) > 1_000);
+      writeFileSync(gate('first'), '');
+      await server.runIs(large, (run) =>
+        Boolean(run.wait?.reasons[0]?.text.includes('which takes no later run until then')),
+      );
+      expect((await server.run(later)).wait?.reasons[0]?.text).toContain(`when run ${large} has begun`);
+      writeFileSync(gate('second'), '');
+      const ends = await Promise.all([large, later].map((id) => server.ended(id)));
+      expect(ends.map(({ state, attempt }) => [state, attempt])).toEqual([
+        ['passed', 1],
+        ['passed', 1],
+      ]);
+      expect(ends[0]?.startedAtMs ?? 0).toBeLessThan(ends[1]?.startedAtMs ?? 0);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
 describe('vole runner', () => {
   it('is one session and one job at a time by default', async () => {
     const gate = `${rig.root}/go`;

@@ -20,6 +20,7 @@ async function start(change: Partial<ServerOptions['settings']> = {}): Promise<R
     sshMaxConnectionsPerAccount: 50,
     leaseTime: 300_000,
     maxConcurrentCommands: 2,
+    keepRoomAfter: 600_000,
     publicUrl: null,
     commandWord: 'agent',
     agent: false,

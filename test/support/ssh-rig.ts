@@ -59,7 +59,14 @@ export class SshRig {
     const events = new RunEventHub();
     const store = await openSqliteStore(path.join(dir, 'vole.sqlite'), events);
     const secretsFor = async () => ({});
-    const queue = await openLeaseQueue({ runs: store.runs, events, leaseMs, maxCommands: 2, secretsFor });
+    const queue = await openLeaseQueue({
+      runs: store.runs,
+      events,
+      leaseMs,
+      maxCommands: 2,
+      keepRoomAfterMs: 600_000,
+      secretsFor,
+    });
     const rig = new SshRig(cleanup, dir, store, queue, events);
     await store.repositories.add({ name: 'team/app', cloneUrl: '/nowhere', maxJobs: null });
     await rig.know(rig.key.publicKey, 'build1');

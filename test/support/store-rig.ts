@@ -113,6 +113,7 @@ export function aClaim({
     labels: [],
     repos: [],
     free: () => ({ cpus: freeCpus, memoryBytes: freeMemoryBytes }),
+    room: { total: { cpus: 0, memoryBytes: 0 }, queuedBefore: 0, kept: () => null, keep: () => null },
     leaseMs: LEASE_MS,
     maxCommands: 2,
     ...change,

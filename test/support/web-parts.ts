@@ -1,3 +1,4 @@
+import type { Kept } from '../../src/server/queue/kept-room.ts';
 import type { Session } from '../../src/server/queue/queue.ts';
 import type { AccountKey, Pipeline, Repository, Run, Store } from '../../src/server/store/store.ts';
 import { policyFor } from '../../src/server/web/access.ts';
@@ -79,6 +80,7 @@ export class Parts {
   readonly faults: unknown[] = [];
   readonly closing = new AbortController();
   readonly growth = new Set<() => void>();
+  kept: Kept[] = [];
   readonly changes = new Set<(run: number) => void>();
 
   append(bytes: string | Buffer): void {
@@ -95,7 +97,7 @@ export class Parts {
   parts(): WebParts {
     return {
       store: this.#store(),
-      changes: { onChange: (listener) => subscribe(this.changes, listener) },
+      queue: { onChange: (listener) => subscribe(this.changes, listener), roomKept: () => this.kept },
       logs: {
         length: async () => this.log.length,
         read: async (_run, _attempt, offset, maxBytes) => {

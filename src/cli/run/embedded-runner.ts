@@ -1,5 +1,4 @@
 import os from 'node:os';
-import path from 'node:path';
 import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
 import { newKeyPair } from '../../runner/session/keys.ts';
 import type { RunningServer } from '../../server/server.ts';

@@ -4,29 +4,33 @@ import { counted } from '../../shared/counted.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import { formatBytes } from '../../shared/units.ts';
 import type { Run, WaitReason } from '../store/store.ts';
+import type { Kept } from './kept-room.ts';
 import type { Session } from './queue.ts';
 import { processOf } from './session-id.ts';
 
 type Wanted = Pick<Run, 'repository' | 'labels' | 'cpus' | 'memoryBytes'>;
 type Offered = Pick<
   Session,
-  'id' | 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'
+  'id' | 'machine' | 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'
 >;
 /** Longer than a slot takes from one request to the next. */
 const SILENT_MS = 5_000;
 
 type Reason = WaitReason['reasons'][number];
 
+/** What is going on, beside the run. */
+export interface Around {
+  readonly sessions: readonly Offered[];
+  /** Of the queue. */
+  readonly kept: readonly Kept[];
+  readonly nowMs: number;
+}
+
 /**
  * What the store says of why a run waits, together with what only the connected sessions can tell: that none
  * of them could ever take it. That stands first, since it does not pass by itself.
  */
-export function explainWait(
-  wait: WaitReason,
-  run: Wanted,
-  sessions: readonly Offered[],
-  nowMs: number,
-): WaitReason {
+export function explainWait(wait: WaitReason, run: Wanted, { sessions, kept, nowMs }: Around): WaitReason {
   if (wait.state !== 'queued' && wait.state !== 'received') return wait;
   const slots = sessions.filter((session) => session.slot >= 0);
   const obstacle = whyNobody(run, slots) ?? whyNobodyAsks(run, slots, nowMs);
@@ -35,7 +39,7 @@ export function explainWait(
     const others = wait.reasons.filter(({ code }) => code !== 'next');
     return { ...wait, reasons: [obstacle, ...others], place: null };
   }
-  const when = whenTaken(run, slots);
+  const when = whenTaken(run, wait.run, slots, kept);
   const reasons = wait.reasons.map((reason) =>
     reason.code === 'next' && when !== null ? { ...reason, text: `${reason.text}, ${when}` } : reason,
   );
@@ -43,9 +47,17 @@ export function explainWait(
 }
 
 /** Null where a slot is idle that can take it as it is. */
-function whenTaken(run: Wanted, slots: readonly Offered[]): string | null {
+function whenTaken(run: Wanted, id: number, slots: readonly Offered[], kept: readonly Kept[]): string | null {
+  const own = kept.find((one) => one.run === id);
+  const host = own && slots.find((session) => processOf(session.id) === own.process)?.machine;
+  if (host !== undefined) return `when there is room on ${host}, which takes no later run until then`;
   const idle = slots.filter((session) => session.run === null && takes(session, run));
   if (idle.length === 0) return 'when a slot is free';
+  const before = (session: Offered): number | undefined =>
+    kept.find((one) => one.process === processOf(session.id) && one.run < id)?.run;
+  const first = idle.map(before).find((other) => other !== undefined);
+  if (first !== undefined && idle.every((session) => before(session) !== undefined))
+    return `when run ${first} has begun, for which room is kept`;
   const free = idle.map((session) => minus(session, heldBeside(session, slots)));
   if (free.some((capacity) => fits(run, capacity))) return null;
   const cpus = Math.max(0, ...free.map((capacity) => capacity.cpus));

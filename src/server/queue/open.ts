@@ -1,9 +1,11 @@
+import type { Capacity } from '../../shared/capacity.ts';
 import { oneLine } from '../../shared/errors.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import type { RunStore } from '../store/store.ts';
 import { ExpiryTimer } from './expiry-timer.ts';
 import { FreeCapacity } from './free-capacity.ts';
+import { type Kept, KeptRoom } from './kept-room.ts';
 import type { LeasedRun, LeaseQueue, LeaseRequest } from './queue.ts';
 import type { RunEventHub } from './run-event-hub.ts';
 import { processOf } from './session-id.ts';
@@ -15,6 +17,8 @@ export interface LeaseQueueParts {
   readonly events: RunEventHub;
   readonly leaseMs: number;
   readonly maxCommands: number;
+  /** A run that has waited so long for cores or memory has room kept for it. */
+  readonly keepRoomAfterMs: number;
   /** Opened secrets of a repository, asked for trusted runs alone. */
   readonly secretsFor: (repository: string) => Promise<Record<string, string>>;
   /** A failure in the background: expiry that cannot be written, a lease that cannot be given back. */
@@ -41,23 +45,33 @@ class WaitingLeaseQueue implements LeaseQueue {
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiting>();
   readonly #claims = new Set<Promise<void>>();
-  readonly #unsubscribe: () => void;
+  readonly #clock: Clock;
+  readonly #room: KeptRoom;
+  readonly #unsubscribe: readonly (() => void)[];
   /** Counts what became leasable, so that a claim knows whether it looked before or after. */
   #changes = 0;
   #closed = false;
 
   constructor(parts: LeaseQueueParts) {
     this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
+    this.#room = new KeptRoom(() => this.#clock.now());
     this.#expiry = new ExpiryTimer({
       runs: parts.runs,
-      clock: parts.clock ?? systemClock,
+      clock: this.#clock,
       leaseMs: parts.leaseMs,
       onFault: (error) => parts.onFault?.(error, 'lease expiry'),
     });
-    this.#unsubscribe = parts.events.onLeasable(() => {
+    const look = () => {
       this.#changes += 1;
       this.#wake(toWake(this.#waiting));
-    });
+    };
+    this.#unsubscribe = [
+      parts.events.onLeasable(look),
+      parts.events.onChange((run) => {
+        if (this.#room.drop(run)) look();
+      }),
+    ];
   }
 
   expectExpiry(): void {
@@ -79,7 +93,7 @@ class WaitingLeaseQueue implements LeaseQueue {
         request,
         process: processOf(request.session.id),
         free: new FreeCapacity(said, request.session),
-        shape: shapeOf(request, said),
+        shape: shapeOf(request, said, null),
         claiming: false,
         late: false,
         end: (run) => {
@@ -114,9 +128,13 @@ class WaitingLeaseQueue implements LeaseQueue {
     return this.#parts.events.onChange(listener);
   }
 
+  roomKept(): readonly Kept[] {
+    return this.#room.list();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const waiter of this.#waiting) waiter.end(null);
     await Promise.allSettled(this.#claims);
     await this.#expiry.close();
@@ -174,9 +192,10 @@ class WaitingLeaseQueue implements LeaseQueue {
   }
 
   async #claimOnce(waiter: Waiting): Promise<LeasedRun | null | 'again'> {
-    const { runs, leaseMs, maxCommands } = this.#parts;
-    const { request } = waiter;
+    const { runs, leaseMs, maxCommands, keepRoomAfterMs } = this.#parts;
+    const { request, process } = waiter;
     const { session } = request;
+    let free: Capacity | null = null;
     const run = await runs.claim({
       account: session.account,
       session: session.id,
@@ -185,13 +204,19 @@ class WaitingLeaseQueue implements LeaseQueue {
       labels: session.labels,
       repos: session.repos,
       free: (held) => {
-        const free = waiter.free.given(held);
-        waiter.shape = shapeOf(request, free);
+        free = waiter.free.given(held);
         return free;
+      },
+      room: {
+        total: session,
+        queuedBefore: this.#clock.now() - keepRoomAfterMs,
+        kept: () => this.#room.asked(process),
+        keep: (starved) => this.#room.keep(process, starved),
       },
       leaseMs,
       maxCommands,
     });
+    if (free !== null) waiter.shape = shapeOf(request, free, this.#room.keptBy(process));
     if (run === null) return null;
     this.#expiry.expect(leaseMs);
     if (run.trust !== 'trusted' || typeof run.spec !== 'object' || run.spec === null) return run;

@@ -1,4 +1,5 @@
 import type { Trust } from '../../shared/job-spec.ts';
+import type { Kept } from './kept-room.ts';
 
 /** A connected session as the presence page shows it; kept in memory by the ssh endpoint. */
 export interface Session {
@@ -67,5 +68,7 @@ export interface LeaseQueue {
   lease(request: LeaseRequest): Promise<LeasedRun | null>;
   /** Called on each change of a run, by id. Returns the function that ends the subscription. */
   onChange(listener: (run: number) => void): () => void;
+  /** For which runs runner processes keep room now. */
+  roomKept(): readonly Kept[];
   close(): Promise<void>;
 }

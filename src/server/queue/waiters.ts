@@ -1,10 +1,13 @@
 import type { Capacity } from '../../shared/capacity.ts';
 import type { LeaseRequest } from './queue.ts';
 
-/** What decides which runs a request can take: of those alike, none gets what the first did not. */
-export function shapeOf({ session }: LeaseRequest, free: Capacity): string {
+/**
+ * What decides which runs a request can take: of those alike, none gets what the first did not. `kept`: the run
+ * that its process keeps room for, if any.
+ */
+export function shapeOf({ session }: LeaseRequest, free: Capacity, kept: number | null): string {
   const { labels, repos } = session;
-  return JSON.stringify([[...labels].sort(), [...repos].sort(), free.cpus, free.memoryBytes]);
+  return JSON.stringify([[...labels].sort(), [...repos].sort(), free.cpus, free.memoryBytes, kept]);
 }
 
 /** A request that waits. Each ends exactly once: with a run, by time, by its signal, or by a successor. */

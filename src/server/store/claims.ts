@@ -31,11 +31,22 @@ export function claimRun(parts: Parts, claim: Claim, now: number, effects: Effec
     effects.changed.add(standing.id);
     return claimed(parts.sql, standing.id);
   }
-  const best = parts.lanes.best(claim, claim.free(heldBeside(parts.sql, claim.session)));
+  const best = choose(parts.lanes, claim, claim.free(heldBeside(parts.sql, claim.session)));
   const row = best === null ? undefined : parts.settle.find(best);
   if (!row) return null;
   parts.settle.lease(row, { ...claim, leaseUntil }, effects);
   return claimed(parts.sql, row.id);
+}
+
+/** While room is kept for a run, none is taken that came after it. */
+function choose(lanes: Lanes, claim: Claim, free: Capacity): number | null {
+  const { room } = claim;
+  const kept = room.kept();
+  const fitsKept = kept === null ? null : lanes.fitsHead(kept, claim, free);
+  if (fitsKept === true) return kept;
+  const awaited = fitsKept === false ? kept : room.keep(lanes.starved(claim, free));
+  const best = lanes.best(claim, free);
+  return awaited === null || best === null || best < awaited ? best : null;
 }
 
 /** By the jobs of the process that the session is of. */

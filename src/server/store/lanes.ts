@@ -98,6 +98,43 @@ export class Lanes {
     return best?.head ?? null;
   }
 
+  /**
+   * Of a run whether it fits into what is free; null where this claim's process could not take it though all of
+   * it were free, or where something else holds it back.
+   */
+  fitsHead(run: number, claim: Claim, free: Capacity): boolean | null {
+    const lane = this.#sql.get<{ class: number; repository: string }>(
+      'select class, repository from lanes where id = (select lane from runs where id = ?) and open = 1 and head = ?',
+      run,
+      run,
+    );
+    const runClass = this.#allClasses().find(({ id }) => id === lane?.class);
+    if (!lane || !runClass || !this.#mayTake(runClass, claim)) return null;
+    return matchesRepository(claim.repos, lane.repository) ? fits(runClass, free) : null;
+  }
+
+  /** The runs that wait too long for more than is free and that this claim's process could take, the earliest first. */
+  starved(claim: Claim, free: Capacity): number[] {
+    const { queuedBefore } = claim.room;
+    const found: number[] = [];
+    for (const runClass of this.#allClasses()) {
+      if (fits(runClass, free) || !this.#mayTake(runClass, claim)) continue;
+      const heads = this.#sql.iterate<{ id: number; repository: string }>(
+        `select r.id, r.repository from lanes l join runs r on r.id = l.head
+         where l.class = ? and l.open = 1 and l.head is not null and r.queued_at < ?`,
+        runClass.id,
+        queuedBefore,
+      );
+      for (const { id, repository } of heads) if (matchesRepository(claim.repos, repository)) found.push(id);
+    }
+    return found.toSorted((a, b) => a - b);
+  }
+
+  #mayTake(runClass: RunClass, claim: Claim): boolean {
+    if (!suits(runClass, claim.labels, claim.room.total)) return false;
+    return runClass.kind !== 'command' || this.#commandsRunning() < claim.maxCommands;
+  }
+
   #bestOf(runClass: number, repos: readonly string[]): LaneHead | null {
     const heads = this.#sql.iterate<LaneHead>(
       `select repository, running, head from lanes

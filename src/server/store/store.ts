@@ -138,8 +138,21 @@ export interface Claim {
   readonly repos: readonly string[];
   /** What is free for it, given what the jobs of its process hold when the claim is made. */
   readonly free: (held: Capacity) => Capacity;
+  readonly room: ClaimRoom;
   readonly leaseMs: number;
   readonly maxCommands: number;
+}
+
+/** Room that the process of a claim keeps for runs that wait too long for its cores or memory. */
+export interface ClaimRoom {
+  /** Of the whole process. */
+  readonly total: Capacity;
+  /** What was queued before this, in milliseconds of the epoch, waits too long. */
+  readonly queuedBefore: number;
+  /** The run that room is kept for; null for none. */
+  readonly kept: () => number | null;
+  /** Of runs that wait too long, the earliest first, the one that room is kept for from now on; null for none. */
+  readonly keep: (starved: readonly number[]) => number | null;
 }
 
 export interface ClaimedRun {

@@ -7,7 +7,7 @@ const CHUNK_BYTES = 64 * 1024;
 
 export interface LogSource {
   readonly store: { readonly runs: Pick<Store['runs'], 'get'> };
-  readonly changes: Pick<LeaseQueue, 'onChange'>;
+  readonly queue: Pick<LeaseQueue, 'onChange'>;
   readonly logs: Pick<LogFiles, 'read' | 'onGrowth'>;
 }
 
@@ -64,7 +64,7 @@ export function logStream(
     if (endBytes !== null || releasers.length > 0 || cancelled) return;
     releasers.push(source.logs.onGrowth(run, attempt, wake.signal));
     releasers.push(
-      source.changes.onChange((changed) => {
+      source.queue.onChange((changed) => {
         if (changed === run) wake.signal();
       }),
     );

@@ -12,7 +12,7 @@ import type { AccessPolicy } from './access.ts';
 /** What the HTTP side stands on. It decides nothing about runs: it asks the store and shows. */
 export interface WebParts {
   readonly store: Store;
-  readonly changes: Pick<LeaseQueue, 'onChange'>;
+  readonly queue: Pick<LeaseQueue, 'onChange' | 'roomKept'>;
   readonly logs: LogFiles;
   readonly artifacts: ArtifactFiles;
   readonly presence: Presence;

@@ -33,7 +33,12 @@ export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail
   return runDetailView(
     run,
     siblings,
-    wait && explainWait(wait, run, parts.presence.sessions(), parts.clock.now()),
+    wait &&
+      explainWait(wait, run, {
+        sessions: parts.presence.sessions(),
+        kept: parts.queue.roomKept(),
+        nowMs: parts.clock.now(),
+      }),
     await agentOf(parts, run),
   );
 }

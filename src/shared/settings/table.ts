@@ -59,6 +59,13 @@ export const SETTINGS = {
     value: 'TIME',
     doc: 'How long a runner may be silent before its run is queued again.',
   },
+  'keep-room-after': {
+    kind: duration(1_000, 7 * DAY),
+    default: '10m',
+    commands: ['server'],
+    value: 'TIME',
+    doc: 'When a run has been queued so long and no runner has enough cores or memory free for it, one that could take it takes no later run until it fits.',
+  },
   'max-concurrent-commands': {
     kind: int(1, 32),
     default: '2',

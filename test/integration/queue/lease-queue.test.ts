@@ -1,115 +1,31 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type LeaseQueueParts, openLeaseQueue } from '../../../src/server/queue/open.ts';
+import type { LeaseQueueParts } from '../../../src/server/queue/open.ts';
 import type { LeaseQueue, LeaseRequest } from '../../../src/server/queue/queue.ts';
-import { RunEventHub } from '../../../src/server/queue/run-event-hub.ts';
-import { newPipeline, newRun, outcome, StoreRig } from '../../support/store-rig.ts';
+import { LEASE_MS, QueueRig, leaseRequest as request } from '../../support/queue-rig.ts';
+import { newPipeline, newRun, outcome, type StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 
-const LEASE_MS = 60_000;
-
 let cleanup: Cleanup;
+let queues: QueueRig;
 let rig: StoreRig;
-let events: RunEventHub;
 let queue: LeaseQueue;
 
 beforeEach(async () => {
   cleanup = new Cleanup();
-  events = new RunEventHub();
-  rig = await StoreRig.open(cleanup, events);
-  queue = await open();
+  queues = await QueueRig.open(cleanup);
+  ({ store: rig, queue } = queues);
 });
 
 afterEach(async () => cleanup.run());
 
-async function open(change: Partial<LeaseQueueParts> = {}): Promise<LeaseQueue> {
-  const opened = await openLeaseQueue({
-    runs: rig.store.runs,
-    events,
-    leaseMs: LEASE_MS,
-    maxCommands: 2,
-    secretsFor: async () => ({}),
-    ...change,
-  });
-  cleanup.defer(() => opened.close());
-  return opened;
-}
-
-let keys = 0;
-
-function request(session: string, change: Partial<LeaseRequest> = {}): LeaseRequest {
-  return {
-    session: {
-      id: session,
-      account: 'build1',
-      machine: 'host1',
-      labels: [],
-      repos: [],
-      cpus: 8,
-      memoryBytes: 1024,
-    },
-    key: `lease-${++keys}`,
-    freeCpus: 8,
-    freeMemoryBytes: 1024,
-    waitMs: 30_000,
-    signal: new AbortController().signal,
-    ...change,
-  };
-}
+const open = (change: Partial<LeaseQueueParts> = {}) => queues.reopen(change);
+const settled = () => queues.settled();
 
 function labelled(session: string, ...labels: string[]): LeaseRequest {
   const plain = request(session);
   return { ...plain, session: { ...plain.session, labels } };
 }
-
-/** Ends when all that the store was asked before is done. */
-async function settled(): Promise<void> {
-  await rig.store.repositories.set('none/none', {});
-  await rig.store.repositories.set('none/none', {});
-}
-
-/** Of a process with eight cores. */
-function withFree(session: string, freeCpus: number): LeaseRequest {
-  return request(session, { freeCpus });
-}
-
-describe('the cores of one process', () => {
-  it('are not given twice to slots that wait with the same ones free', async () => {
-    const waiting = [queue.lease(withFree('p1-a', 8)), queue.lease(withFree('p1-b', 8))];
-    await settled();
-    const [one, two] = await rig.queue(
-      'team/app',
-      newRun({ key: 'a', cpus: 5 }),
-      newRun({ key: 'b', cpus: 5 }),
-    );
-    expect((await waiting[0])?.run).toBe(one);
-    await settled();
-    expect(await rig.state(two as number)).toBe('queued');
-    await rig.store.runs.record('build1', one as number, 1, outcome('passed'), 0);
-    expect(await waiting[1]).toMatchObject({ run: two, attempt: 1 });
-  });
-
-  it('go to another process past one whose slots have them no more', async () => {
-    const first = queue.lease(withFree('p1-a', 8));
-    const waiting = [queue.lease(withFree('p1-b', 8)), queue.lease(withFree('p2-c', 8))];
-    await settled();
-    const runs = await rig.queue('team/app', newRun({ key: 'a', cpus: 5 }), newRun({ key: 'b', cpus: 5 }));
-    expect([(await first)?.run, (await waiting[1])?.run]).toEqual(runs);
-  });
-
-  it('that a job has left go to a slot that asked while it ran, beside the one that it ran on', async () => {
-    const [large] = await rig.queue('team/app', newRun({ cpus: 8 }));
-    expect((await queue.lease(withFree('p1-a', 8)))?.run).toBe(large);
-    const beside = queue.lease(withFree('p1-b', 0));
-    await settled();
-    const small = await rig.queue('team/app', newRun({ key: 'a', cpus: 4 }), newRun({ key: 'b', cpus: 4 }));
-    await settled();
-    const recorded = rig.store.runs.record('build1', large as number, 1, outcome('passed'), 0);
-    const again = queue.lease(withFree('p1-a', 8));
-    await recorded;
-    expect(new Set([(await again)?.run, (await beside)?.run])).toEqual(new Set(small));
-  });
-});
 
 describe('a lease', () => {
   it('is given at once where a run waits', async () => {

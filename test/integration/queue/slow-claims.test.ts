@@ -27,6 +27,7 @@ beforeEach(async () => {
     events,
     leaseMs: 60_000,
     maxCommands: 2,
+    keepRoomAfterMs: 600_000,
     secretsFor: async () => ({}),
   });
   cleanup.defer(() => queue.close());

@@ -74,6 +74,35 @@ describe('a claim', () => {
     expect((await rig.claimed()).run).toBe(b1);
   });
 
+  it('names the runs that wait too long for what is not free, of those that its process could take', async () => {
+    const total = { cpus: 8, memoryBytes: 1024 };
+    await rig.store.repositories.add({ name: 'team/full', cloneUrl: '/x', maxJobs: 1 });
+    await rig.queue('team/full', newRun());
+    await rig.claimed();
+    const [cpus] = await rig.queue('team/a', newRun({ cpus: 6 }));
+    await rig.queue('team/a', newRun({ key: 'after it in its lane', cpus: 6 }));
+    const [memory] = await rig.queue('team/b', newRun({ memoryBytes: 1000 }));
+    await rig.queue('team/c', newRun({ cpus: 9 }));
+    await rig.queue('team/d', newRun({ cpus: 6, labels: ['gpu'] }));
+    await rig.queue('no/way', newRun({ cpus: 6 }));
+    await rig.queue('team/full', newRun({ cpus: 6 }));
+    await rig.queue('team/e', newRun({ cpus: 2 }));
+    rig.clock.pass(1_000);
+    await rig.queue('team/f', newRun({ cpus: 6 }));
+    const named: (readonly number[])[] = [];
+    const room = {
+      total,
+      queuedBefore: rig.clock.now(),
+      kept: () => null,
+      keep: (starved: readonly number[]) => {
+        named.push(starved);
+        return null;
+      },
+    };
+    await rig.claimed({ room, freeCpus: 4, freeMemoryBytes: 512, repos: ['team/*'] });
+    expect(named).toEqual([[cpus, memory]]);
+  });
+
   it('takes only what the labels, cores, memory and repositories of the session allow', async () => {
     const [needy] = await rig.queue(
       'team/a',

@@ -17,13 +17,13 @@ const able = aSession({ labels: ['linux'], cpus: 4, memoryBytes: 8 * GIB });
 const busy = { id: 9, attempt: 1, repository: 'x/y', job: 'z', since: 0, cpus: 1, memoryBytes: GIB };
 
 function explain(wait: WaitReason, sessions: readonly ReturnType<typeof aSession>[]) {
-  return explainWait(wait, run, sessions, NOW);
+  return explainWait(wait, run, { sessions, kept: [], nowMs: NOW });
 }
 
 describe('why a run waits, with the sessions', () => {
   it('names the setting that a runner for agents has', () => {
     const agent = aRun({ state: 'queued', labels: [AGENT_LABEL] });
-    const [reason] = explainWait(next, agent, [able], NOW).reasons;
+    const [reason] = explainWait(next, agent, { sessions: [able], kept: [], nowMs: NOW }).reasons;
     expect(reason?.text).toBe(
       'no connected runner has the labels vole:agent: that of agents has a runner with --agent-url',
     );
@@ -100,6 +100,21 @@ describe('why a run waits, with the sessions', () => {
     );
     const elsewhere = { ...able, id: 'p2-c' };
     expect(explain(next, [holder, idle, elsewhere])).toEqual(next);
+  });
+
+  it('says where room is kept for it, and for which run it must wait', () => {
+    const idle = { ...able, id: 'p1-a', machine: 'host7' };
+    const around = (kept: { run: number; process: string }[], ...sessions: (typeof idle)[]) =>
+      explainWait(next, run, { sessions, kept, nowMs: NOW }).reasons[0]?.text;
+    expect(around([{ run: 1, process: 'p1' }], idle)).toBe(
+      'it is the next to be leased, when there is room on host7, which takes no later run until then',
+    );
+    const later = { ...next, run: 5 };
+    const text = (sessions: (typeof idle)[]) =>
+      explainWait(later, run, { sessions, kept: [{ run: 3, process: 'p1' }], nowMs: NOW }).reasons[0]?.text;
+    expect(text([idle])).toMatch(/, when run 3 has begun, for which room is kept$/);
+    expect(text([idle, { ...idle, id: 'p2-b' }])).toBe('it is the next to be leased');
+    expect(around([{ run: 3, process: 'p1' }], idle)).toBe('it is the next to be leased');
   });
 
   it('keeps what the store says after what never passes by itself', () => {

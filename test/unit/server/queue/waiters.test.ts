@@ -59,10 +59,13 @@ describe('the shape of a request', () => {
       session: { ...request.session, id: 't', account: 'b', labels: ['y', 'x'] },
     };
     const free = { cpus: 1, memoryBytes: 2 };
-    const shape = shapeOf(request, free);
-    expect(shapeOf(other, free)).toBe(shape);
-    expect(shapeOf(request, { ...free, cpus: 2 })).not.toBe(shape);
-    expect(shapeOf(request, { ...free, memoryBytes: 3 })).not.toBe(shape);
-    expect(shapeOf({ ...request, session: { ...request.session, repos: ['a/*'] } }, free)).not.toBe(shape);
+    const shape = shapeOf(request, free, null);
+    expect(shapeOf(other, free, null)).toBe(shape);
+    expect(shapeOf(request, { ...free, cpus: 2 }, null)).not.toBe(shape);
+    expect(shapeOf(request, { ...free, memoryBytes: 3 }, null)).not.toBe(shape);
+    expect(shapeOf({ ...request, session: { ...request.session, repos: ['a/*'] } }, free, null)).not.toBe(
+      shape,
+    );
+    expect(shapeOf(request, free, 7)).not.toBe(shape);
   });
 });

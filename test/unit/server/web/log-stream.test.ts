@@ -11,7 +11,7 @@ class Source implements LogSource {
   readonly change = new Set<(run: number) => void>();
 
   readonly store = { runs: { get: async () => this.run } };
-  readonly changes = {
+  readonly queue = {
     onChange: (listener: (run: number) => void) => {
       this.change.add(listener);
       return () => this.change.delete(listener);

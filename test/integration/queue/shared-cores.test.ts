@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LeaseQueue, LeaseRequest } from '../../../src/server/queue/queue.ts';
+import { QueueRig, leaseRequest as request } from '../../support/queue-rig.ts';
+import { newRun, outcome, type StoreRig } from '../../support/store-rig.ts';
+import { Cleanup } from '../../support/temp.ts';
+
+let cleanup: Cleanup;
+let queues: QueueRig;
+let rig: StoreRig;
+let queue: LeaseQueue;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  queues = await QueueRig.open(cleanup);
+  ({ store: rig, queue } = queues);
+});
+
+afterEach(async () => cleanup.run());
+
+const settled = () => queues.settled();
+
+/** Of a process with eight cores. */
+function withFree(session: string, freeCpus: number): LeaseRequest {
+  return request(session, { freeCpus });
+}
+
+describe('the cores of one process', () => {
+  it('are not given twice to slots that wait with the same ones free', async () => {
+    const waiting = [queue.lease(withFree('p1-a', 8)), queue.lease(withFree('p1-b', 8))];
+    await settled();
+    const [one, two] = await rig.queue(
+      'team/app',
+      newRun({ key: 'a', cpus: 5 }),
+      newRun({ key: 'b', cpus: 5 }),
+    );
+    expect((await waiting[0])?.run).toBe(one);
+    await settled();
+    expect(await rig.state(two as number)).toBe('queued');
+    await rig.store.runs.record('build1', one as number, 1, outcome('passed'), 0);
+    expect(await waiting[1]).toMatchObject({ run: two, attempt: 1 });
+  });
+
+  it('go to another process past one whose slots have them no more', async () => {
+    const first = queue.lease(withFree('p1-a', 8));
+    const waiting = [queue.lease(withFree('p1-b', 8)), queue.lease(withFree('p2-c', 8))];
+    await settled();
+    const runs = await rig.queue('team/app', newRun({ key: 'a', cpus: 5 }), newRun({ key: 'b', cpus: 5 }));
+    expect([(await first)?.run, (await waiting[1])?.run]).toEqual(runs);
+  });
+
+  it('that a job has left go to a slot that asked while it ran, beside the one that it ran on', async () => {
+    const [large] = await rig.queue('team/app', newRun({ cpus: 8 }));
+    expect((await queue.lease(withFree('p1-a', 8)))?.run).toBe(large);
+    const beside = queue.lease(withFree('p1-b', 0));
+    await settled();
+    const small = await rig.queue('team/app', newRun({ key: 'a', cpus: 4 }), newRun({ key: 'b', cpus: 4 }));
+    await settled();
+    const recorded = rig.store.runs.record('build1', large as number, 1, outcome('passed'), 0);
+    const again = queue.lease(withFree('p1-a', 8));
+    await recorded;
+    expect(new Set([(await again)?.run, (await beside)?.run])).toEqual(new Set(small));
+  });
+});
+
+describe('a run that wants more than small ones leave free', () => {
+  const TEN_MINUTES = 600_000;
+  const small = (key: string) => newRun({ key, cpus: 4 });
+  let early: number;
+  let large: number;
+  let later: number;
+
+  /** Two small jobs run on p1; an early small one waits, a large one, and a small one that came later. */
+  beforeEach(async () => {
+    queue = await queues.reopen({ clock: rig.clock });
+    await rig.queue('team/app', small('a'), small('b'));
+    await queue.lease(withFree('p1-a', 8));
+    await queue.lease(withFree('p1-b', 4));
+    const waiting = await rig.queue('team/app', small('c'), newRun({ key: 'd', cpus: 8 }), small('e'));
+    [early = 0, large = 0, later = 0] = waiting;
+  });
+
+  const ended = (run: number) => rig.store.runs.record('build1', run, 1, outcome('passed'), 0);
+  const now = (session: string, freeCpus: number) =>
+    queue.lease(request(session, { freeCpus, waitMs: 0 })).then((run) => run?.run ?? null);
+
+  it('waits behind those that fit for ten minutes, and then has room kept by one runner', async () => {
+    await ended(1);
+    expect(await now('p1-a', 4)).toBe(early);
+    await ended(2);
+    rig.clock.pass(TEN_MINUTES);
+    expect(await now('p1-b', 4)).toBe(later);
+    const [another = 0] = await rig.queue('team/app', small('f'));
+    rig.clock.pass(1);
+    await ended(early);
+    expect(await now('p1-a', 4)).toBeNull();
+    expect(queue.roomKept()).toEqual([{ run: large, process: 'p1' }]);
+    // room is kept once
+    expect(await now('p2-c', 4)).toBe(another);
+    await ended(later);
+    // of the least busy repository, and yet not before it
+    await rig.queue('team/other', small('g'));
+    expect(await now('p1-b', 8)).toBe(large);
+    expect(queue.roomKept()).toEqual([]);
+  });
+
+  it('holds back none that came before it', async () => {
+    rig.clock.pass(TEN_MINUTES + 1);
+    await ended(1);
+    expect(await now('p1-a', 4)).toBe(early);
+    await ended(early);
+    expect(await now('p1-a', 4)).toBeNull();
+  });
+
+  it('holds nothing back any more when it is cancelled, also for a slot that waits', async () => {
+    await ended(1);
+    await now('p1-a', 4);
+    rig.clock.pass(TEN_MINUTES + 1);
+    await ended(2);
+    const waiting = queue.lease(withFree('p1-b', 4));
+    await settled();
+    expect(queue.roomKept()).toEqual([{ run: large, process: 'p1' }]);
+    await rig.store.runs.cancel(large, 'not wanted');
+    expect((await waiting)?.run).toBe(later);
+  });
+
+  it('does not keep the slots of other runners from what they wait for', async () => {
+    await ended(1);
+    await now('p1-a', 4);
+    rig.clock.pass(TEN_MINUTES + 1);
+    await rig.store.runs.cancel(later, 'not wanted');
+    await ended(2);
+    const first = queue.lease(withFree('p1-b', 4));
+    await settled();
+    const other = queue.lease({ ...withFree('p2-c', 4), waitMs: 30_000 });
+    await settled();
+    const [run] = await rig.queue('team/app', small('f'));
+    expect((await other)?.run).toBe(run);
+    expect(await rig.state(large)).toBe('queued');
+    await ended(early);
+    const again = queue.lease(withFree('p1-a', 8));
+    expect((await Promise.race([first, again]))?.run).toBe(large);
+  });
+});

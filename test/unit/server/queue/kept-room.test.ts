@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { KeptRoom } from '../../../../src/server/queue/kept-room.ts';
+
+function room() {
+  const clock = { ms: 0 };
+  return { kept: new KeptRoom(() => clock.ms), clock };
+}
+
+describe('room that is kept', () => {
+  it('is for the earliest run that has none, one a process', () => {
+    const { kept } = room();
+    expect(kept.keep('p', [3, 5])).toBe(3);
+    expect(kept.keep('q', [3, 5])).toBe(5);
+    expect(kept.keep('r', [3, 5])).toBeNull();
+    expect(kept.list()).toEqual([
+      { run: 3, process: 'p' },
+      { run: 5, process: 'q' },
+    ]);
+    expect([kept.keptBy('p'), kept.asked('q'), kept.keptBy('r')]).toEqual([3, 5, null]);
+  });
+
+  it('is given up where its run waits for something else, and when its run is dropped', () => {
+    const { kept } = room();
+    kept.keep('p', [3]);
+    expect(kept.keep('p', [])).toBeNull();
+    expect(kept.keptBy('p')).toBeNull();
+    kept.keep('p', [3]);
+    expect([kept.drop(4), kept.drop(3), kept.drop(3)]).toEqual([false, true, false]);
+    expect(kept.list()).toEqual([]);
+  });
+
+  it('goes to another process where the first has asked for nothing for two minutes', () => {
+    const { kept, clock } = room();
+    kept.keep('p', [3]);
+    clock.ms = 100_000;
+    expect(kept.asked('p')).toBe(3);
+    clock.ms = 220_000;
+    expect(kept.keep('q', [3])).toBeNull();
+    clock.ms = 220_001;
+    expect(kept.keep('q', [3])).toBe(3);
+    expect([kept.keptBy('p'), kept.keptBy('q')]).toEqual([null, 3]);
+  });
+});
