@@ -228,8 +228,14 @@ export const machinesSchema = z.object({
       busy: z.number().int(),
       /** Slots of all its runner processes, connected or not. */
       slots: z.number().int(),
+      /** Of its largest runner process. */
       cpus: z.number(),
       memoryBytes: z.number(),
+      /** Claimed by the jobs that run. */
+      heldCpus: z.number().default(0),
+      heldMemoryBytes: z.number().default(0),
+      /** Runs that a process of it keeps room for: it takes no later ones until they fit. */
+      keepsRoomFor: z.array(id).default([]),
       sessions: z.array(
         z.object({
           id: z.string(),

@@ -14,6 +14,10 @@ const waitsFor = (file: string) => ({ steps: [`until [ -e ${file} ]; do sleep 0.
 const jobs = (count: number, job: object) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`j${i}`, job])) as never;
 
+async function runnersPage({ facts }: Rig): Promise<string> {
+  return await (await fetch(`${facts.http}/runners`, { headers: { accept: 'text/html' } })).text();
+}
+
 describe('vole runner --jobs 4', () => {
   it('does each start-up step once and then runs four jobs at once, one a session, on four threads', async () => {
     const gate = `${rig.root}/go`;
@@ -31,10 +35,9 @@ describe('vole runner --jobs 4', () => {
     const busy = machine.sessions.flatMap((session) => session.run?.id ?? []);
     expect(new Set(busy)).toEqual(new Set(ids.slice(0, 4)));
     expect((await rig.run(ids[4] ?? 0)).state).toBe('queued');
-    const page = await (
-      await fetch(`${rig.facts.http}/runners`, { headers: { accept: 'text/html' } })
-    ).text();
+    const page = await runnersPage(rig);
     expect(page).toContain('4 of 4 busy');
+    expect(page).toContain('jobs claim 4 of 4 cores');
 
     await until('four threads', () => runner.stderr.match(/"msg":"on thread"/g)?.length === 4);
     const lines = runner.stderr
@@ -105,6 +108,7 @@ describe('a job that wants all cores', () => {
       await server.runIs(large, (run) =>
         Boolean(run.wait?.reasons[0]?.text.includes('which takes no later run until then')),
       );
+      expect(await runnersPage(server)).toMatch(new RegExp(`keeps room for <a href="/runs/${large}"`));
       expect((await server.run(later)).wait?.reasons[0]?.text).toContain(`when run ${large} has begun`);
       writeFileSync(gate('second'), '');
       const ends = await Promise.all([large, later].map((id) => server.ended(id)));

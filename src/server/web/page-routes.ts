@@ -10,8 +10,8 @@ import { runPage } from './pages/run-page.ts';
 import { runnersPage } from './pages/runners-page.ts';
 import { runsPage } from './pages/runs-page.ts';
 import type { WebParts } from './parts.ts';
-import { knownRun, pipelineDetail, runDetail } from './run-routes.ts';
-import { machinesView, runView } from './views.ts';
+import { knownRun, machinesNow, pipelineDetail, runDetail } from './run-routes.ts';
+import { runView } from './views.ts';
 
 /** A person who mistyped an address gets a page rather than JSON. */
 async function orErrorPage(context: Context, render: () => Promise<Markup>): Promise<Response> {
@@ -80,9 +80,9 @@ export function addPageRoutes(app: Hono, parts: WebParts): void {
     }),
   );
 
-  app.get('/runners.json', (context) => context.json(machinesView(parts.presence.sessions())));
+  app.get('/runners.json', (context) => context.json(machinesNow(parts)));
   app.get('/runners', async (context) => {
-    const machines = machinesView(parts.presence.sessions());
+    const machines = machinesNow(parts);
     context.header('vary', 'accept');
     if (wantsJson(context)) return context.json(machines);
     return context.html(await runnersPage(machines, parts.clock.now()));

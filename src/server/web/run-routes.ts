@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import {
+  type ApiMachines,
   type ApiPipeline,
   type ApiRunDetail,
   cancelBodySchema,
@@ -41,6 +42,11 @@ export async function runDetail(parts: WebParts, run: Run): Promise<ApiRunDetail
       }),
     await agentOf(parts, run),
   );
+}
+
+/** Who is connected, and what each runs. */
+export function machinesNow(parts: WebParts): ApiMachines {
+  return machinesView(parts.presence.sessions(), parts.queue.roomKept());
 }
 
 export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPipeline> {
@@ -85,5 +91,5 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
     context.json(await pipelineDetail(parts, idParam(context.req.param('id'), 'pipeline'))),
   );
 
-  app.get('/api/runners', (context) => context.json(machinesView(parts.presence.sessions())));
+  app.get('/api/runners', (context) => context.json(machinesNow(parts)));
 }

@@ -10,8 +10,11 @@ import type {
   ApiWait,
 } from '../../shared/api.ts';
 import type { ApiTask } from '../../shared/api-forge.ts';
+import { NO_CAPACITY, plus } from '../../shared/capacity.ts';
 import type { RepositorySet } from '../admin.ts';
+import type { Kept } from '../queue/kept-room.ts';
 import type { Session } from '../queue/queue.ts';
+import { processOf } from '../queue/session-id.ts';
 import type { TaskRow } from '../store/control.ts';
 import type { AccountKey, Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
 
@@ -129,11 +132,13 @@ export function keyView(key: AccountKey): ApiKey {
  * By machine. A process says its number of slots in each of its sessions, so it counts once a process. The
  * probe of a process that starts (slot -1) is no slot and is not shown.
  */
-export function machinesView(sessions: readonly Session[]): ApiMachines {
+export function machinesView(sessions: readonly Session[], kept: readonly Kept[]): ApiMachines {
   const byMachine = groupByMachine(sessions.filter(isSlot));
   const machines = [...byMachine].map(([machine, own]) => {
     const slotsOfProcess = new Map(own.map((session) => [session.process, session.slots]));
     const sorted = [...own].sort((a, b) => a.process.localeCompare(b.process) || a.slot - b.slot);
+    const held = own.reduce((sum, { run }) => plus(sum, run ?? NO_CAPACITY), NO_CAPACITY);
+    const processes = new Set(own.map(({ id }) => processOf(id)));
     return {
       machine,
       versions: [...new Set(own.map((session) => session.version))].sort(),
@@ -141,6 +146,9 @@ export function machinesView(sessions: readonly Session[]): ApiMachines {
       slots: [...slotsOfProcess.values()].reduce((sum, slots) => sum + slots, 0),
       cpus: Math.max(...own.map((session) => session.cpus)),
       memoryBytes: Math.max(...own.map((session) => session.memoryBytes)),
+      heldCpus: held.cpus,
+      heldMemoryBytes: held.memoryBytes,
+      keepsRoomFor: kept.filter(({ process }) => processes.has(process)).map(({ run }) => run),
       sessions: sorted.map((session) => ({
         id: session.id,
         account: session.account,

@@ -1,5 +1,7 @@
 import { html } from 'hono/html';
 import type { ApiMachines } from '../../../shared/api.ts';
+import { counted } from '../../../shared/counted.ts';
+import { formatBytes } from '../../../shared/units.ts';
 import { type Markup, page, when } from './layout.ts';
 
 type Machine = ApiMachines['machines'][number];
@@ -23,7 +25,14 @@ export function runnersPage(view: ApiMachines, nowMs: number): Markup {
 function machineSection(machine: Machine, nowMs: number): Markup {
   return html`<section>
     <h2>${machine.machine} <span class="busy">${machine.busy} of ${machine.slots} busy</span></h2>
-    <p class="faint">vole ${machine.versions.join(', ')}</p>
+    <p class="faint">vole ${machine.versions.join(', ')}; jobs claim ${claimed(machine)}</p>
+    ${machine.keepsRoomFor.map(
+      (run) =>
+        html`<p>
+          It keeps room for <a href="/runs/${run}">run #${run}</a>, which has waited long, and takes no later
+          run until that fits.
+        </p>`,
+    )}
     <table>
       <thead>
         <tr>
@@ -41,6 +50,12 @@ function machineSection(machine: Machine, nowMs: number): Markup {
       </tbody>
     </table>
   </section>`;
+}
+
+function claimed(machine: Machine): string {
+  const cores = `${machine.heldCpus} of ${counted(machine.cpus, 'core')}`;
+  if (machine.heldMemoryBytes === 0) return cores;
+  return `${cores} and ${formatBytes(machine.heldMemoryBytes)} of ${formatBytes(machine.memoryBytes)}`;
 }
 
 function sessionRow(session: Session, nowMs: number): Markup {
