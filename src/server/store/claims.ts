@@ -31,7 +31,7 @@ export function claimRun(parts: Parts, claim: Claim, now: number, effects: Effec
     effects.changed.add(standing.id);
     return claimed(parts.sql, standing.id);
   }
-  const best = choose(parts.lanes, claim, claim.free(heldBeside(parts.sql, claim.session)));
+  const best = choose(parts.lanes, claim, heldBeside(parts.sql, claim.session));
   const row = best === null ? undefined : parts.settle.find(best);
   if (!row) return null;
   parts.settle.lease(row, { ...claim, leaseUntil }, effects);
@@ -39,12 +39,15 @@ export function claimRun(parts: Parts, claim: Claim, now: number, effects: Effec
 }
 
 /** While room is kept for a run, none is taken that came after it. */
-function choose(lanes: Lanes, claim: Claim, free: Capacity): number | null {
+function choose(lanes: Lanes, claim: Claim, held: Capacity): number | null {
   const { room } = claim;
+  const free = claim.free(held);
   const kept = room.kept();
   const fitsKept = kept === null ? null : lanes.fitsHead(kept, claim, free);
   if (fitsKept === true) return kept;
-  const awaited = fitsKept === false ? kept : room.keep(lanes.starved(claim, free));
+  // Where no job of the process runs, nothing more will become free: it asks for a standing lease alone.
+  const starved = held.cpus > 0 ? lanes.starved(claim, free) : [];
+  const awaited = fitsKept === false ? kept : room.keep(starved);
   const best = lanes.best(claim, free);
   return awaited === null || best === null || best < awaited ? best : null;
 }

@@ -78,7 +78,7 @@ describe('a claim', () => {
     const total = { cpus: 8, memoryBytes: 1024 };
     await rig.store.repositories.add({ name: 'team/full', cloneUrl: '/x', maxJobs: 1 });
     await rig.queue('team/full', newRun());
-    await rig.claimed();
+    await rig.claimed({ session: 'p1-a' });
     const [cpus] = await rig.queue('team/a', newRun({ cpus: 6 }));
     await rig.queue('team/a', newRun({ key: 'after it in its lane', cpus: 6 }));
     const [memory] = await rig.queue('team/b', newRun({ memoryBytes: 1000 }));
@@ -99,8 +99,12 @@ describe('a claim', () => {
         return null;
       },
     };
-    await rig.claimed({ room, freeCpus: 4, freeMemoryBytes: 512, repos: ['team/*'] });
+    const claim = { room, freeCpus: 4, freeMemoryBytes: 512, repos: ['team/*'] };
+    await rig.claimed({ ...claim, session: 'p1-b' });
     expect(named).toEqual([[cpus, memory]]);
+    // a process that holds nothing has no more to wait for
+    await rig.claim({ ...claim, session: 'p2-c' });
+    expect(named.at(-1)).toEqual([]);
   });
 
   it('takes only what the labels, cores, memory and repositories of the session allow', async () => {
