@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { ERRORS, oneLine, VoleError } from '../shared/errors.ts';
-import { type Fault, faultLine, type ParsedWorkflow } from '../shared/workflow/types.ts';
+import { type Fault, faultLines, type ParsedWorkflow } from '../shared/workflow/types.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { readText } from './read-text.ts';
@@ -59,6 +59,6 @@ function print(parsed: ParsedWorkflow, file: string, json: boolean, context: Cli
     const parts = [`jobs: ${jobs.length}`, `runs: ${runs}`, `commands: ${commands.length}`];
     context.stdout(`${file}: no faults (${parts.join(', ')})\n`);
   } else {
-    for (const fault of faults) context.stderr(`${faultLine(fault)}\n`);
+    for (const line of faultLines(parsed)) context.stderr(`${line}\n`);
   }
 }

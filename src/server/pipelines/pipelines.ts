@@ -2,7 +2,7 @@ import { refFault } from '../../shared/api-names.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { expandWorkflow } from '../../shared/workflow/expand.ts';
 import { parseWorkflow, WORKFLOW_FILE } from '../../shared/workflow/parse.ts';
-import { faultLine, type RunFacts } from '../../shared/workflow/types.ts';
+import { faultLines, type RunFacts } from '../../shared/workflow/types.ts';
 import type { NewRun, Repository, Store } from '../store/store.ts';
 import type { Mirror } from './mirror.ts';
 import type { Mirrors } from './mirrors.ts';
@@ -97,7 +97,7 @@ export function planOf(
   jobs: readonly string[],
 ): { runs: readonly NewRun[]; fault: string | null } {
   const parsed = parseWorkflow(text, WORKFLOW_FILE);
-  if (!parsed.ok) return { runs: [], fault: parsed.faults.map(faultLine).join('\n') };
+  if (!parsed.ok) return { runs: [], fault: faultLines(parsed).join('\n') };
   const known = parsed.workflow.jobs.map((job) => job.id);
   const unknown = jobs.find((job) => !known.includes(job));
   if (unknown !== undefined) {

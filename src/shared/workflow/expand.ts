@@ -50,27 +50,30 @@ function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<str
   return wanted;
 }
 
-/** The runs of one job, with `needs` still empty. */
-export function runsOfJob(workflow: Workflow, job: WorkflowJob, facts: RunFacts): ExpandedRun[] {
+/** What each run of a job is called: its key within the pipeline, which is its own, and what people are shown. */
+export function runNames(job: WorkflowJob): { key: string; shown: string; entry: MatrixEntry }[] {
   const seen = new Map<string, number>();
   return (job.matrix ?? [null]).map((entry) => {
     const plain = entry === null ? job.id : `${job.id} (${Object.values(entry).join(', ')})`;
     const before = seen.get(plain) ?? 0;
     seen.set(plain, before + 1);
     const key = before === 0 ? plain : `${plain} #${before + 1}`;
-    return runOf(workflow, job, entry ?? {}, key, facts);
+    return { key, shown: displayName(job, entry ?? {}, key), entry: entry ?? {} };
   });
+}
+
+/** The runs of one job, with `needs` still empty. */
+export function runsOfJob(workflow: Workflow, job: WorkflowJob, facts: RunFacts): ExpandedRun[] {
+  return runNames(job).map((named) => runOf(workflow, job, named, facts));
 }
 
 function runOf(
   workflow: Workflow,
   job: WorkflowJob,
-  entry: MatrixEntry,
-  key: string,
+  { key, shown: name, entry }: ReturnType<typeof runNames>[number],
   facts: RunFacts,
 ): ExpandedRun {
   const fill = (text: string) => putIn(text, entry);
-  const name = displayName(job, entry, key);
   const { cloneUrl: url, ref, sha } = facts;
   return {
     key,

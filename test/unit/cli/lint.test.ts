@@ -29,11 +29,11 @@ it('checks .vole.yml where it is', async () => {
 });
 
 it('says file, line and column of each fault on standard error', async () => {
-  writeFileSync(path.join(cwd, 'w.yml'), 'jobs:\n  a: {stps: []}\n');
+  writeFileSync(path.join(cwd, 'w.yml'), 'jobs:\n  a: {stps: []}\n  b: {steps: []}\n');
   expect(await lint(['w.yml'])).toEqual({
     code: 65,
     out: '',
-    err: 'w.yml:2:6: `steps`: expected a list, found nothing\nw.yml:2:7: the key `stps` is not known here; is `steps` meant?\n',
+    err: 'w.yml:2:7: the key `stps` is not known here; is `steps` meant?\nw.yml:3:14: `steps`: expected at least one step\n',
   });
 });
 
@@ -52,7 +52,12 @@ it('reads standard input, and prints JSON for a program', async () => {
       file: 'standard input',
       ok: false,
       faults: [
-        { file: 'standard input', line: 1, column: 7, message: '`jobs`: expected a map, found a list' },
+        {
+          file: 'standard input',
+          line: 1,
+          column: 7,
+          message: '`jobs`: expected a map of jobs by their names, found a list',
+        },
       ],
       jobs: [],
     },
