@@ -227,6 +227,20 @@ describe('vole run with jobs', () => {
     expect(out).toMatch(/✓ a .*\n✓ b .*\n$/);
   });
 
+  it('runs one entry of a matrix by the name that its table shows', async () => {
+    const test =
+      '{needs: [a], name: "on ${{ matrix.n }}", strategy: {matrix: {n: [20, 22]}}, steps: [{run: "true"}]}';
+    write('.vole.yml', `jobs:\n  a: {steps: [{run: "true"}]}\n  test: ${test}\n`);
+    commit();
+    const one = await run(['on 22']);
+    expect(one.code).toBe(0);
+    expect(one.out).toMatch(/✓ a .*\n✓ on 22 .*\n$/);
+    expect((await run(['test'])).out).toMatch(/✓ a .*\n✓ on 20 .*\n✓ on 22 .*\n$/);
+    const { code, err } = await run(['on22']);
+    expect(code).toBe(66);
+    expect(err).toMatch(/^vole: .* has no job `on22` \(is `on 22` meant\?\); it has a, test\n$/);
+  });
+
   it('prints JSON for a program and the output to standard error with --json', async () => {
     workflow({ a: 'echo said; exit 4' });
     commit();

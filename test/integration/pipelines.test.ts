@@ -97,9 +97,14 @@ describe('a pipeline from a commit', () => {
     commit('.vole.yml', WORKFLOW);
     await submit({ jobs: ['test'] });
     expect(created[0]?.runs.map((run) => run.key)).toEqual(['lint', 'test (20)', 'test (22)']);
+    await submit({ jobs: ['test (22)'] });
+    expect(created[1]?.runs.map(({ key, needs }) => [key, needs])).toEqual([
+      ['lint', []],
+      ['test (22)', ['lint']],
+    ]);
     await expect(submit({ jobs: ['tset'] })).rejects.toMatchObject({
       code: 'not-found',
-      message: expect.stringMatching(/no job `tset`; it has lint, test, docs/),
+      message: '.vole.yml of team/app has no job `tset` (is `test` meant?); it has lint, test, docs',
     });
   });
 

@@ -105,6 +105,9 @@ export interface RunFacts {
   readonly trust: Trust;
 }
 
+/** Of the jobs that run, by their ids, the keys of the runs. */
+export type ChosenRuns = ReadonlyMap<string, ReadonlySet<string> | 'all'>;
+
 /** One run to be queued. */
 export interface ExpandedRun {
   /** Its name within the pipeline, which `needs` refers to. */
