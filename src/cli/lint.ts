@@ -71,12 +71,13 @@ async function textOf(file: string, stray: string, context: CliContext): Promise
 }
 
 function print(parsed: ParsedWorkflow, file: string, json: boolean, context: CliContext): void {
-  const faults: readonly Fault[] = parsed.ok ? [] : parsed.faults;
   if (json) {
+    const faults: readonly Fault[] = parsed.ok ? [] : parsed.faults;
+    const more = !parsed.ok && parsed.more;
     const jobs = parsed.ok
       ? parsed.workflow.jobs.map(({ id, matrix }) => ({ id, runs: matrix?.length ?? 1 }))
       : [];
-    context.stdout(`${JSON.stringify({ file, ok: parsed.ok, faults, jobs })}\n`);
+    context.stdout(`${JSON.stringify({ file, ok: parsed.ok, faults, more, jobs })}\n`);
   } else if (parsed.ok) {
     const { jobs, commands } = parsed.workflow;
     const runs = jobs.reduce((sum, { matrix }) => sum + (matrix?.length ?? 1), 0);

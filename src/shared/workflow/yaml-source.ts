@@ -2,7 +2,7 @@ import { Composer, type CST, Lexer, LineCounter, Parser } from 'yaml';
 import { formatBytes } from '../units.ts';
 import type { Finding } from './findings.ts';
 import { WORKFLOW_LIMITS as LIMITS } from './limits.ts';
-import { syntaxFaults } from './syntax.ts';
+import { isOpenQuote, syntaxFaults } from './syntax.ts';
 import type { Fault } from './types.ts';
 import { Locator } from './yaml-locate.ts';
 import type { Place, Plain, YamlPath } from './yaml-types.ts';
@@ -40,7 +40,7 @@ export function readYaml(
   if (!first?.contents) return failed(file, 'the file is empty; expected a map with jobs');
   if (second) return failed(file, 'a second document starts here; expected one', at(second.range[0]));
   if (first.errors.length > 0) {
-    const problems = syntaxFaults(text, first.errors);
+    const problems = syntaxFaults(text, first.errors, tokens.openQuotes);
     return { ok: false, faults: problems.map(({ offset, message }) => ({ file, ...at(offset), message })) };
   }
   const walk = new Walk(first);
@@ -70,12 +70,14 @@ function failed(file: string, message: string, at = { line: 1, column: 1 }): { o
 function tokensOf(
   text: string,
   lines: LineCounter,
-): { tokens: CST.Token[] } | { fault: string; offset: number } {
+): { tokens: CST.Token[]; openQuotes: number[] } | { fault: string; offset: number } {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
+  const openQuotes: number[] = [];
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
+    if (isOpenQuote(lexeme)) openQuotes.push(parser.offset);
     tokens.push(...parser.next(lexeme));
     count += 1;
     if (count > LIMITS.tokens) {
@@ -89,5 +91,5 @@ function tokensOf(
     }
   }
   tokens.push(...parser.end());
-  return { tokens };
+  return { tokens, openQuotes };
 }

@@ -65,6 +65,7 @@ it('reads standard input, and prints JSON for a program', async () => {
     file: 'standard input',
     ok: true,
     faults: [],
+    more: false,
     jobs: [{ id: 'a', runs: 2 }],
   });
   const bad = await lint(['-', '--json'], { stdin: 'jobs: []\n' });
@@ -81,6 +82,7 @@ it('reads standard input, and prints JSON for a program', async () => {
           message: '`jobs`: expected a map of jobs by their names, found a list',
         },
       ],
+      more: false,
       jobs: [],
     },
   ]);

@@ -35,7 +35,17 @@ describe('a mistake in YAML is one line', () => {
     [
       'a quote without an end',
       'jobs:\n  a:\n    steps:\n      - run: "x\n',
-      'f:5:1: a text before this has no end; expected `"`',
+      'f:4:14: a text that begins here has no end; expected `"`',
+    ],
+    [
+      'a quote whose end is escaped, after texts that have one',
+      "jobs:\n  a:\n    name: 'it''s'\n    env: {A: \"x\\\\\", B: ''}\n    steps:\n      - run: \"x\\\"\n",
+      'f:6:14: a text that begins here has no end; expected `"`',
+    ],
+    [
+      'a single quote without an end',
+      "jobs:\n  a:\n    steps:\n      - run: 'it''s''\n",
+      "f:4:14: a text that begins here has no end; expected `'`",
     ],
     [
       'a brace without an end',
