@@ -170,6 +170,15 @@ describe('a pipeline from a commit', () => {
     expect(created.at(-1)).toMatchObject({ ref: sha, sha, trust: 'trusted' });
   });
 
+  it('of a file with faults of several kinds says them all', async () => {
+    commit('.vole.yml', 'jobs:\n  a: {stpes: []}\n  b: {needs: c, steps: [{run: "${{ github.sha }}"}]}\n');
+    expect((await submit()).fault?.split('\n')).toEqual([
+      '.vole.yml:2:7: the key `stpes` is not known here; is `steps` meant?',
+      '.vole.yml:3:14: `needs`: there is no job `c`',
+      expect.stringMatching(/^\.vole\.yml:3:31: `\$\{\{ github\.sha }}` is not known; /),
+    ]);
+  });
+
   it('of a file with faults is kept as a failed one that says where', async () => {
     commit('.vole.yml', 'on: push\njobs:\n  a:\n    stepz: []\n');
     const { fault, runs } = await submit();
