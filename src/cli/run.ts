@@ -10,13 +10,17 @@ const SMALLEST = ['on: [push]', 'jobs:', '  test:', '    steps:', '      - run: 
 export function runCommand(context: CliContext): Command {
   const command = new Command('run')
     .description('run the workflow of the repository you stand in, here and now')
-    .argument('[job...]', 'run these jobs and what they need; all of them by default')
+    .argument(
+      '[job...]',
+      'run these jobs, or entries of a matrix as the table shows them, and what they need; all by default',
+    )
     .option('--ref <REF>', 'the branch, tag or commit to run (default: what is checked out)')
     .option('--json', 'print the results as JSON and the output to standard error');
   addSettings(command, 'run');
   withExamples(command, [
     { command: 'vole run', what: 'every job, one after the other' },
     { command: 'vole run --jobs 4 lint test', what: 'two jobs and what they need, up to four at once' },
+    { command: 'vole run "test (22)"', what: 'one entry of a matrix and what it needs' },
     { command: 'vole run --ref v1.2', what: 'the workflow as it was at a tag' },
   ]);
   command.addHelpText('after', `\nA small .vole.yml:\n\n${SMALLEST.map((line) => `  ${line}`).join('\n')}`);

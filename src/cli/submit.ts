@@ -15,7 +15,10 @@ export function submitCommand(context: CliContext): Command {
   const command = new Command('submit')
     .description('queue the workflow of a commit')
     .argument('<owner/name>')
-    .argument('[job...]', 'only these jobs and what they need')
+    .argument(
+      '[job...]',
+      'only these jobs, or entries of a matrix as `vole runs` shows them, and what they need',
+    )
     .option('--ref <ref>', 'branch, tag, full ref or commit; the default branch by default')
     .option('--wait', 'follow the runs to their end; exit with 1 where one did not pass');
   withExamples(addClientOptions(command), [

@@ -152,8 +152,8 @@ export const submitBodySchema = z.object({
   repository: repositoryNameSchema,
   /** Branch, tag, full ref or commit; null takes the default branch. */
   ref: z.string().nullable().default(null),
-  /** Only these jobs and what they need; empty takes all. */
-  jobs: z.array(z.string().min(1).max(200)).max(500).default([]),
+  /** Only these jobs, or entries of a matrix as they are shown, and what they need; empty takes all. */
+  jobs: z.array(z.string().min(1).max(2000)).max(500).default([]),
 });
 
 export const repositorySchema = z.object({

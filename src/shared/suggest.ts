@@ -5,6 +5,8 @@ export function suggest(word: string, candidates: Iterable<string>): string | nu
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - word.length) > bestDistance) continue;
     const distance = editDistance(word, candidate);
+    // what has no letter in common is no misspelling, such as `a` of `b`
+    if (distance === Math.max(word.length, candidate.length)) continue;
     if (distance > 0 && distance <= bestDistance && (best === null || distance < bestDistance)) {
       best = candidate;
       bestDistance = distance;

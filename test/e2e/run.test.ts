@@ -21,16 +21,21 @@ beforeEach(() => {
 afterEach(() => cleanup.run());
 
 /** Everything it makes outside `--dir` is in a TMPDIR of the test's own. */
-function start(args: string[] = [], env: Record<string, string> = {}): VoleProcess {
-  const tmp = path.join(root, 'tmp');
+function start(args: string[] = [], env: Record<string, string> = {}, within = '.'): VoleProcess {
   const all = ['run', '--dir', path.join(root, 'dir'), ...args];
-  const running = new VoleProcess(all, { cwd: folder, env: { TMPDIR: tmp, ...env } });
+  return startVole(all, env, within);
+}
+
+function startVole(args: string[], env: Record<string, string> = {}, within = '.'): VoleProcess {
+  const tmp = path.join(root, 'tmp');
+  const cwd = path.join(folder, within);
+  const running = new VoleProcess(args, { cwd, env: { TMPDIR: tmp, ...env } });
   cleanup.defer(() => running.destroy());
   return running;
 }
 
-async function run(args: string[] = [], env: Record<string, string> = {}) {
-  const running = start(args, env);
+async function run(args: string[] = [], env: Record<string, string> = {}, within = '.') {
+  const running = start(args, env, within);
   const { code } = await running.ended;
   return { code, out: running.stdout, err: running.stderr };
 }
@@ -114,6 +119,45 @@ describe('vole run in a git checkout', () => {
     const { code, err } = await run();
     expect(code).toBe(66);
     expect(err).toMatch(/^vole: no \.vole\.yml in .*not committed.*\n$/);
+  });
+});
+
+describe('vole run in a folder within the repository', () => {
+  beforeEach(() => mkdirSync(path.join(folder, 'a', 'b'), { recursive: true }));
+
+  it('runs the workflow of the repository, not one that lies there, and says so', async () => {
+    workflow({ top: 'pwd' });
+    write('a/b/.vole.yml', 'jobs: {within: {steps: [{run: "true"}]}}\n');
+    commit();
+    const { code, out, err } = await run([], {}, 'a/b');
+    expect({ code, err }).toEqual({ code: 0, err: 'vole: the workflow file is ../../.vole.yml\n' });
+    expect(out).toMatch(/✓ top .*\n$/);
+  });
+
+  it('says of a fault what vole lint says there, of the same file', async () => {
+    write('.vole.yml', 'jobs:\n  a: {stpes: []}\n  b: {steps: [{run: x, working-directory: a/../..}]}\n');
+    write('a/b/.vole.yml', 'jobs: {within: {steps: [{run: "true"}]}}\n');
+    for (const committed of [false, true]) {
+      if (committed) commit();
+      const within = committed ? 'a/b' : '.';
+      const linting = startVole(['lint'], {}, within);
+      const { code } = await linting.ended;
+      expect(code).toBe(65);
+      const { err } = await run([], {}, within);
+      const faults = err.split('\n').filter((line) => /\.vole\.yml:\d/.test(line));
+      expect(faults.map((line) => `${line.replace(/^vole: /, '')}\n`).join('')).toBe(linting.stderr);
+      expect(linting.stderr).toContain(committed ? '../../.vole.yml:2:7: ' : '.vole.yml:2:7: ');
+    }
+  });
+
+  it('says that the one there is not the one of the repository', async () => {
+    write('a/b/.vole.yml', 'jobs: {within: {steps: [{run: "true"}]}}\n');
+    commit();
+    const { code, err } = await run([], {}, 'a/b');
+    expect(code).toBe(66);
+    expect(err).toMatch(
+      /^vole: no \.vole\.yml in .*app at [0-9a-f]{12}: the one in .*a\/b is not at the top of the repository; .*\n$/,
+    );
   });
 });
 
@@ -225,6 +269,20 @@ describe('vole run with jobs', () => {
     const { code, out } = await run(['b']);
     expect(code).toBe(0);
     expect(out).toMatch(/✓ a .*\n✓ b .*\n$/);
+  });
+
+  it('runs one entry of a matrix by the name that its table shows', async () => {
+    const test =
+      '{needs: [a], name: "on ${{ matrix.n }}", strategy: {matrix: {n: [20, 22]}}, steps: [{run: "true"}]}';
+    write('.vole.yml', `jobs:\n  a: {steps: [{run: "true"}]}\n  test: ${test}\n`);
+    commit();
+    const one = await run(['on 22']);
+    expect(one.code).toBe(0);
+    expect(one.out).toMatch(/✓ a .*\n✓ on 22 .*\n$/);
+    expect((await run(['test'])).out).toMatch(/✓ a .*\n✓ on 20 .*\n✓ on 22 .*\n$/);
+    const { code, err } = await run(['on22']);
+    expect(code).toBe(66);
+    expect(err).toMatch(/^vole: .* has no job `on22` \(is `on 22` meant\?\); it has a, test\n$/);
   });
 
   it('prints JSON for a program and the output to standard error with --json', async () => {

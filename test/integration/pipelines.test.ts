@@ -97,9 +97,14 @@ describe('a pipeline from a commit', () => {
     commit('.vole.yml', WORKFLOW);
     await submit({ jobs: ['test'] });
     expect(created[0]?.runs.map((run) => run.key)).toEqual(['lint', 'test (20)', 'test (22)']);
+    await submit({ jobs: ['test (22)'] });
+    expect(created[1]?.runs.map(({ key, needs }) => [key, needs])).toEqual([
+      ['lint', []],
+      ['test (22)', ['lint']],
+    ]);
     await expect(submit({ jobs: ['tset'] })).rejects.toMatchObject({
       code: 'not-found',
-      message: expect.stringMatching(/no job `tset`; it has lint, test, docs/),
+      message: '.vole.yml of team/app has no job `tset` (is `test` meant?); it has lint, test, docs',
     });
   });
 
@@ -163,6 +168,15 @@ describe('a pipeline from a commit', () => {
     expect(created.at(-1)).toMatchObject({ sha, trust: 'trusted' });
     await submit();
     expect(created.at(-1)).toMatchObject({ ref: sha, sha, trust: 'trusted' });
+  });
+
+  it('of a file with faults of several kinds says them all', async () => {
+    commit('.vole.yml', 'jobs:\n  a: {stpes: []}\n  b: {needs: c, steps: [{run: "${{ github.sha }}"}]}\n');
+    expect((await submit()).fault?.split('\n')).toEqual([
+      '.vole.yml:2:7: the key `stpes` is not known here; is `steps` meant?',
+      '.vole.yml:3:14: `needs`: there is no job `c`',
+      expect.stringMatching(/^\.vole\.yml:3:31: `\$\{\{ github\.sha }}` is not known; /),
+    ]);
   });
 
   it('of a file with faults is kept as a failed one that says where', async () => {

@@ -6,9 +6,10 @@ import type { ApiRun } from '../../shared/api.ts';
 import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { formatBytes } from '../../shared/units.ts';
+import { baseEnv } from '../base-env.ts';
 import type { CliContext } from '../context.ts';
 import { defaultDir } from '../default-dir.ts';
-import { baseEnv, engineEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
+import { engineEnv, hostFacts, limitsOf, processName } from '../runner/runner-options.ts';
 import { version } from '../version.ts';
 
 const ACCOUNT = 'here';

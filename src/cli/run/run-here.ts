@@ -6,11 +6,12 @@ import { pipelineSchema } from '../../shared/api.ts';
 import { DirLayout, savedCheckoutName } from '../../shared/dir-layout.ts';
 import { VoleError } from '../../shared/errors.ts';
 import type { Settings } from '../../shared/settings/types.ts';
+import { baseEnv } from '../base-env.ts';
 import { ApiClient, json } from '../client/api-client.ts';
 import type { CliContext } from '../context.ts';
 import { defaultDir } from '../default-dir.ts';
 import { embeddedServer } from '../embedded-server.ts';
-import { baseEnv } from '../runner/runner-options.ts';
+import { WORKFLOW } from '../repository-here.ts';
 import { Interruption } from './interruption.ts';
 import { type RunRequest, runPipeline } from './run-pipeline.ts';
 import { takeScratch } from './scratch.ts';
@@ -56,6 +57,8 @@ async function inScratch(
 ): Promise<number> {
   const env = { ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
   const workspace = await findWorkspace(context.cwd, request.ref, scratch, env, interruption.signal);
+  const { workflowFile } = workspace;
+  if (workflowFile !== WORKFLOW) context.stderr(`vole: the workflow file is ${workflowFile}\n`);
   if (workspace.note) context.stderr(`vole: ${workspace.note}\n`);
   const server = await embeddedServer(path.join(scratch, 'data'), context.env);
   try {
@@ -69,14 +72,18 @@ async function inScratch(
 
 async function submit(
   server: RunningServer,
-  { repository, cloneUrl, sha }: Workspace,
+  { repository, cloneUrl, sha, workflowFile }: Workspace,
   jobs: readonly string[],
 ) {
   await server.store.repositories.add({ name: repository, cloneUrl, maxJobs: null });
   const client = new ApiClient(async () => ({ url: server.http.url, token: server.token }));
   const body = json({ repository, ref: sha, jobs });
   const pipeline = await client.send('POST', '/api/pipelines', body, pipelineSchema);
-  if (pipeline.fault !== null) throw new VoleError('workflow-invalid', pipeline.fault);
+  if (pipeline.fault !== null) {
+    // the server knows the file by its name in the repository, a person by the way to it
+    const way = workflowFile.slice(0, -WORKFLOW.length);
+    throw new VoleError('workflow-invalid', pipeline.fault.replace(/^(?=\.vole\.yml:)/gm, way));
+  }
   return { client, pipeline };
 }
 

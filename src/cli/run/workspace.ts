@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { VoleError } from '../../shared/errors.ts';
-import { runCommand } from '../../shared/platform/commands.ts';
+import {
+  attempt,
+  type Git,
+  gitIn,
+  repositoryTop,
+  strayWorkflow,
+  WORKFLOW,
+  wayToWorkflow,
+} from '../repository-here.ts';
 
 /** The commit that `vole run` runs, and where it can be fetched from. */
 export interface Workspace {
@@ -10,16 +18,16 @@ export interface Workspace {
   readonly repository: string;
   readonly cloneUrl: string;
   readonly sha: string;
+  /** The way to it from where the person stands. */
+  readonly workflowFile: string;
   /** What a person should know about what is run; null where it is just HEAD. */
   readonly note: string | null;
   /** Nobody will fetch from `cloneUrl` again. */
   readonly temporary: boolean;
 }
 
-const WORKFLOW = '.vole.yml';
 /** Neither the signature nor the hooks that a person's own commits have. */
 const PLAIN = ['-c', 'commit.gpgsign=false', '-c', 'core.hooksPath=/dev/null'];
-type Git = (args: readonly string[]) => Promise<string>;
 
 /**
  * The repository that `folder` is in, at `ref` or HEAD. Where there is no git checkout (or no commit
@@ -34,28 +42,38 @@ export async function findWorkspace(
   signal: AbortSignal,
 ): Promise<Workspace> {
   const git = gitIn(folder, env, signal);
-  const top = await attempt(() => git(['rev-parse', '--show-toplevel']));
+  const top = await repositoryTop(git);
   const commit = `${ref ?? 'HEAD'}^{commit}`;
   const head = top && (await attempt(() => git(['rev-parse', '--verify', '-q', '--end-of-options', commit])));
-  if (top && head) return await committed(top, head, ref, gitIn(top, env, signal));
+  const workflowFile = wayToWorkflow(folder, top ?? folder);
+  const stray = strayWorkflow(folder, top ?? folder);
+  if (top && head) {
+    return { ...(await committed(top, head, ref, gitIn(top, env, signal), stray)), workflowFile };
+  }
   if (ref !== null) {
     const where = top ? `in ${top}` : `: ${folder} is no git checkout`;
     throw new VoleError('not-found', `no commit ${ref} ${where}`);
   }
   const root = top ?? folder;
-  if (!existsSync(path.join(root, WORKFLOW))) throw noWorkflow(`in ${root}`, '');
+  if (!existsSync(path.join(root, WORKFLOW))) throw noWorkflow(`in ${root}`, stray);
   const files = path.join(scratch, 'files.git');
   const sha = await commitFiles(root, files, env, signal);
   const note = 'no commit here: running the files as they are';
-  return { repository: nameOf(root), cloneUrl: files, sha, note, temporary: true };
+  return { repository: nameOf(root), cloneUrl: files, sha, workflowFile, note, temporary: true };
 }
 
-async function committed(top: string, sha: string, ref: string | null, git: Git): Promise<Workspace> {
+async function committed(
+  top: string,
+  sha: string,
+  ref: string | null,
+  git: Git,
+  stray: string,
+): Promise<Omit<Workspace, 'workflowFile'>> {
   const short = sha.slice(0, 12);
   const has = await attempt(() => git(['cat-file', '-e', `${sha}:${WORKFLOW}`]));
   if (has === null) {
     const inFolder = existsSync(path.join(top, WORKFLOW));
-    throw noWorkflow(`in ${top} at ${short}`, inFolder ? 'the one in the folder is not committed' : '');
+    throw noWorkflow(`in ${top} at ${short}`, inFolder ? 'the one in the folder is not committed' : stray);
   }
   const changed = ref === null ? await git(['status', '--porcelain', '--untracked-files=normal']) : '';
   const note = changed
@@ -87,31 +105,6 @@ async function commitFiles(
   if (staged === '') throw noWorkflow(`to run in ${root}`, 'git ignores the one in the folder');
   await git([...PLAIN, 'commit', '-q', '-m', 'The files as they are']);
   return await git(['rev-parse', 'HEAD']);
-}
-
-function gitIn(folder: string, env: Record<string, string>, signal: AbortSignal): Git {
-  return async (args) => {
-    const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000 });
-    if (done.missing) throw new VoleError('missing-tool', 'git is not on this host: install it');
-    if (done.aborted) throw new VoleError('interrupted', 'interrupted before any job began');
-    if (!done.ok) throw new VoleError('io-error', `git ${subcommand(args)} in ${folder}: ${done.why}`);
-    return done.stdout.trim();
-  };
-}
-
-/** `commit` of `-c NAME=VALUE commit ...`. */
-function subcommand(args: readonly string[]): string {
-  return args.find((arg, at) => arg !== '-c' && args[at - 1] !== '-c') ?? '';
-}
-
-/** Null where git says no; a git that is missing or was stopped has said nothing. */
-async function attempt(ask: () => Promise<string>): Promise<string | null> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof VoleError && error.code !== 'io-error') throw error;
-    return null;
-  }
 }
 
 /** The digest of the path keeps two folders of one name from sharing a cache. */

@@ -9,6 +9,7 @@ import { backoffMs } from '../../runner/session/reconnect.ts';
 import { AGENT_LABEL } from '../../shared/agent/spec.ts';
 import { VoleError } from '../../shared/errors.ts';
 import type { Settings } from '../../shared/settings/types.ts';
+import { baseEnv } from '../base-env.ts';
 import type { CliContext } from '../context.ts';
 import { version } from '../version.ts';
 import { agentOptions } from './agent-options.ts';
@@ -17,16 +18,6 @@ import { parseServerUrl } from './server-url.ts';
 /** Files of the built program stand beside the one that runs. */
 function builtFile(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
-}
-
-/** What jobs get of the environment that vole was started in: PATH, and what `--job-env` names. */
-export function baseEnv(context: CliContext, names: readonly string[]): Record<string, string> {
-  const env: Record<string, string> = { PATH: context.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin' };
-  for (const name of names) {
-    const value = context.env[name];
-    if (value !== undefined) env[name] = value;
-  }
-  return env;
 }
 
 /** What an engine's client reads: where it finds itself, its settings, and the engine. */

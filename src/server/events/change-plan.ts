@@ -2,7 +2,7 @@ import { oneLine } from '../../shared/errors.ts';
 import { matchesOn, matchesPaths, pathsOf, type WorkflowEvent } from '../../shared/workflow/events.ts';
 import { expandWorkflow } from '../../shared/workflow/expand.ts';
 import { parseWorkflow, WORKFLOW_FILE } from '../../shared/workflow/parse.ts';
-import { faultLine, type RunFacts } from '../../shared/workflow/types.ts';
+import { faultLines, type RunFacts } from '../../shared/workflow/types.ts';
 import type { Mirror } from '../pipelines/mirror.ts';
 import { readWorkflowFile, trustOf } from '../pipelines/workflow-file.ts';
 import type { EventResult } from '../store/event-store.ts';
@@ -39,7 +39,7 @@ export async function planChange(
   const title = message.split('\n', 1)[0]?.slice(0, 200) ?? '';
   if (file.type === 'faulty') return pipeline(facts, title, { fault: file.fault });
   const parsed = parseWorkflow(file.text, WORKFLOW_FILE);
-  if (!parsed.ok) return pipeline(facts, title, { fault: parsed.faults.map(faultLine).join('\n') });
+  if (!parsed.ok) return pipeline(facts, title, { fault: faultLines(parsed).join('\n') });
   const { workflow } = parsed;
   if (workflow.jobs.length === 0) return { result: 'nothing: the workflow has no jobs' };
   const asked: WorkflowEvent =

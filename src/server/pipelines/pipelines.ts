@@ -1,8 +1,9 @@
 import { refFault } from '../../shared/api-names.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { chooseRuns } from '../../shared/workflow/choose.ts';
 import { expandWorkflow } from '../../shared/workflow/expand.ts';
 import { parseWorkflow, WORKFLOW_FILE } from '../../shared/workflow/parse.ts';
-import { faultLine, type RunFacts } from '../../shared/workflow/types.ts';
+import { faultLines, type RunFacts } from '../../shared/workflow/types.ts';
 import type { NewRun, Repository, Store } from '../store/store.ts';
 import type { Mirror } from './mirror.ts';
 import type { Mirrors } from './mirrors.ts';
@@ -12,7 +13,7 @@ export interface Submit {
   readonly repository: string;
   /** Branch, tag, full ref or commit; null takes the default branch. */
   readonly ref: string | null;
-  /** Only these jobs and what they need; empty takes all. */
+  /** Only these, by key or as they are shown, and what they need; empty takes all. */
   readonly jobs: readonly string[];
 }
 
@@ -97,14 +98,11 @@ export function planOf(
   jobs: readonly string[],
 ): { runs: readonly NewRun[]; fault: string | null } {
   const parsed = parseWorkflow(text, WORKFLOW_FILE);
-  if (!parsed.ok) return { runs: [], fault: parsed.faults.map(faultLine).join('\n') };
-  const known = parsed.workflow.jobs.map((job) => job.id);
-  const unknown = jobs.find((job) => !known.includes(job));
-  if (unknown !== undefined) {
-    throw new VoleError(
-      'not-found',
-      `${WORKFLOW_FILE} of ${facts.repository} has no job \`${unknown}\`; it has ${known.join(', ')}`,
-    );
-  }
-  return { runs: expandWorkflow(parsed.workflow, facts, jobs.length === 0 ? null : jobs), fault: null };
+  if (!parsed.ok) return { runs: [], fault: faultLines(parsed).join('\n') };
+  const { workflow } = parsed;
+  if (jobs.length === 0) return { runs: expandWorkflow(workflow, facts), fault: null };
+  const choice = chooseRuns(workflow, jobs);
+  if ('unknown' in choice)
+    throw new VoleError('not-found', `${WORKFLOW_FILE} of ${facts.repository} has ${choice.unknown}`);
+  return { runs: expandWorkflow(workflow, facts, choice.chosen), fault: null };
 }

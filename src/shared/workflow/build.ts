@@ -1,6 +1,6 @@
 import type { ServiceSpec } from '../job-spec.ts';
+import type { Finding } from './findings.ts';
 import { matrixEntries } from './matrix.ts';
-import type { Finding } from './messages.ts';
 import type { RawCommand, RawJob, RawWorkflow } from './schema.ts';
 import type {
   EventFilter,
@@ -29,13 +29,6 @@ export function buildWorkflow(raw: RawWorkflow): { workflow: Workflow; findings:
     };
   });
   const commands = Object.entries(raw.commands ?? {}).flatMap(([id, job]) => (job ? [jobOf(id, job)] : []));
-  if (jobs.length === 0 && commands.length === 0) {
-    findings.push({
-      path: ['jobs'],
-      what: 'key',
-      message: 'there are no jobs; expected at least one under `jobs`',
-    });
-  }
   const workflow = { name: raw.name ?? null, on: eventsOf(raw.on), env: raw.env ?? {}, jobs, commands };
   return { workflow, findings };
 }

@@ -1,20 +1,28 @@
 import type { ServiceSpec } from '../job-spec.ts';
 import { putIn } from './expressions.ts';
-import type { ExpandedRun, MatrixEntry, RunFacts, Workflow, WorkflowJob, WorkflowStep } from './types.ts';
+import type {
+  ChosenRuns,
+  ExpandedRun,
+  MatrixEntry,
+  RunFacts,
+  Workflow,
+  WorkflowJob,
+  WorkflowStep,
+} from './types.ts';
 
 /**
  * The runs that an event makes of the workflow's jobs, one for each matrix entry. `needs` of a job
- * with a matrix means all its entries. Only `jobs`, or all where it is null, and what they need.
+ * with a matrix means all its entries. Only those that were `chosen`, or all where it is null.
  */
 export function expandWorkflow(
   workflow: Workflow,
   facts: RunFacts,
-  jobs: readonly string[] | null = null,
+  chosen: ChosenRuns | null = null,
 ): ExpandedRun[] {
-  const wanted = jobs === null ? null : withNeeds(workflow, jobs);
-  const made = workflow.jobs
-    .filter((job) => wanted === null || wanted.has(job.id))
-    .map((job) => ({ job, runs: runsOfJob(workflow, job, facts) }));
+  const made = workflow.jobs.map((job) => {
+    const keys = chosen === null ? 'all' : (chosen.get(job.id) ?? new Set());
+    return { job, runs: runsOfJob(workflow, job, facts, keys) };
+  });
   const keys = new Map(made.map(({ job, runs }) => [job.id, runs.map((run) => run.key)]));
   return made.flatMap(({ job, runs }) =>
     runs.map((run) => ({ ...run, needs: job.needs.flatMap((need) => keys.get(need) ?? []) })),
@@ -38,39 +46,36 @@ export function commandRun(
   return { ...run, kind: 'command', serial: asked.serial, spec };
 }
 
-function withNeeds(workflow: Workflow, jobs: readonly string[]): ReadonlySet<string> {
-  const byId = new Map(workflow.jobs.map((job) => [job.id, job]));
-  const wanted = new Set<string>();
-  const left = [...jobs];
-  for (let id = left.pop(); id !== undefined; id = left.pop()) {
-    if (wanted.has(id)) continue;
-    wanted.add(id);
-    left.push(...(byId.get(id)?.needs ?? []));
-  }
-  return wanted;
-}
-
-/** The runs of one job, with `needs` still empty. */
-export function runsOfJob(workflow: Workflow, job: WorkflowJob, facts: RunFacts): ExpandedRun[] {
+/** What each run of a job is called: its key within the pipeline, which is its own, and what people are shown. */
+export function runNames(job: WorkflowJob): { key: string; shown: string; entry: MatrixEntry }[] {
   const seen = new Map<string, number>();
   return (job.matrix ?? [null]).map((entry) => {
     const plain = entry === null ? job.id : `${job.id} (${Object.values(entry).join(', ')})`;
     const before = seen.get(plain) ?? 0;
     seen.set(plain, before + 1);
     const key = before === 0 ? plain : `${plain} #${before + 1}`;
-    return runOf(workflow, job, entry ?? {}, key, facts);
+    return { key, shown: displayName(job, entry ?? {}, key), entry: entry ?? {} };
   });
+}
+
+/** The runs of one job that have these keys, with `needs` still empty. */
+export function runsOfJob(
+  workflow: Workflow,
+  job: WorkflowJob,
+  facts: RunFacts,
+  keys: ReadonlySet<string> | 'all' = 'all',
+): ExpandedRun[] {
+  const names = runNames(job).filter(({ key }) => keys === 'all' || keys.has(key));
+  return names.map((named) => runOf(workflow, job, named, facts));
 }
 
 function runOf(
   workflow: Workflow,
   job: WorkflowJob,
-  entry: MatrixEntry,
-  key: string,
+  { key, shown: name, entry }: ReturnType<typeof runNames>[number],
   facts: RunFacts,
 ): ExpandedRun {
   const fill = (text: string) => putIn(text, entry);
-  const name = displayName(job, entry, key);
   const { cloneUrl: url, ref, sha } = facts;
   return {
     key,

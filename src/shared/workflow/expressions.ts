@@ -4,14 +4,17 @@ import type { MatrixEntry } from './types.ts';
 const EXPRESSION = /\$\{\{([\s\S]*?)\}\}/g;
 const MATRIX_NAME = /^\s*matrix\.([A-Za-z_][A-Za-z0-9_-]*)\s*$/;
 
-/** What is wrong with the expressions of a text, given the matrix names that its job has. */
-export function expressionFaults(text: string, names: ReadonlySet<string> | null): string[] {
+/** Those that a job has; null where no job's are meant, `any` where they are not known. */
+export type MatrixNames = ReadonlySet<string> | 'any' | null;
+
+/** What is wrong with the expressions of a text. */
+export function expressionFaults(text: string, names: MatrixNames): string[] {
   const faults: string[] = [];
   for (const [whole, inner = ''] of text.matchAll(EXPRESSION)) {
     const name = MATRIX_NAME.exec(inner)?.[1];
     if (name === undefined) faults.push(unknownExpression(whole, inner.trim()));
     else if (names === null) faults.push(`\`${short(whole)}\`: there is no matrix here`);
-    else if (!names.has(name)) {
+    else if (names !== 'any' && !names.has(name)) {
       const known = names.size === 0 ? 'the job has no matrix' : `the matrix has ${[...names].join(', ')}`;
       faults.push(`\`${short(whole)}\`: ${known}`);
     }

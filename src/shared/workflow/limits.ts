@@ -13,5 +13,8 @@ export const WORKFLOW_LIMITS = {
   expandedChars: 32 * 1024 * 1024,
   matrixEntries: 256,
   runs: 1000,
+  /** That are shown. */
   faults: 20,
+  /** With more of them, the file is not looked at for others: it may be made to cost time. */
+  keyFaults: 200,
 } as const;

@@ -1,5 +1,6 @@
 import { WORKFLOW_LIMITS as LIMITS } from './limits.ts';
 import type { MatrixEntry } from './types.ts';
+import { quoted } from './words.ts';
 
 export interface RawMatrix {
   readonly include?: readonly MatrixEntry[] | undefined;
@@ -10,7 +11,8 @@ export interface RawMatrix {
 /**
  * All entries of a matrix, as GitHub Actions makes them: the product of the values, less `exclude`;
  * then each `include` adds its values to the entries that it contradicts in no original value, or
- * stands as an entry of its own where there is none. Too many are a fault, found before they are made.
+ * stands as an entry of its own where there is none. Too many are a fault, found before they are made,
+ * and so are two equal ones.
  */
 export function matrixEntries(matrix: RawMatrix): { entries: MatrixEntry[] } | { fault: string } {
   const axes = Object.entries(matrix).filter(([name]) => name !== 'include' && name !== 'exclude') as [
@@ -38,7 +40,22 @@ export function matrixEntries(matrix: RawMatrix): { entries: MatrixEntry[] } | {
   }
   const all = [...entries, ...added];
   if (all.length > LIMITS.matrixEntries) return tooMany(all.length);
-  return all.length === 0 ? { fault: 'the matrix has no entries' } : { entries: all };
+  if (all.length === 0) return { fault: 'the matrix has no entries' };
+  const twice = equalEntry(all);
+  if (twice === null) return { entries: all };
+  const values = quoted(Object.values(twice).join(', '));
+  return { fault: `the matrix has the entry ${values} twice; expected entries that differ` };
+}
+
+/** Nobody could tell the runs of equal entries apart. */
+function equalEntry(entries: readonly MatrixEntry[]): MatrixEntry | null {
+  const seen = new Set<string>();
+  for (const entry of entries) {
+    const content = JSON.stringify(Object.entries(entry).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    if (seen.has(content)) return entry;
+    seen.add(content);
+  }
+  return null;
 }
 
 function tooMany(count: number): { fault: string } {

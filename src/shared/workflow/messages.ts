@@ -1,91 +1,98 @@
 import type { z } from 'zod';
 import { suggest } from '../suggest.ts';
-import type { YamlPath } from './yaml-source.ts';
-
-/** Something wrong at a place in the file, before the place is known as line and column. */
-export interface Finding {
-  readonly path: YamlPath;
-  /** Whether the key itself is wrong or its value. */
-  readonly what: 'key' | 'value';
-  readonly message: string;
-}
+import { type Finding, valueAt } from './findings.ts';
+import { keyHint } from './hints.ts';
+import { foundWord, quoted } from './words.ts';
+import type { Plain, YamlPath } from './yaml-types.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Keys that other CI systems have, and what stands for them here. */
-const KEY_HINTS: Readonly<Record<string, string>> = {
-  dockerfile: 'expected `image-file`',
-  container: 'expected `image`',
-  service: 'expected `services`',
-  ports:
-    'a service publishes no ports, the job reaches all of them by its name; expected `ready-ports` for those to wait for',
-  volumes: 'a workflow mounts nothing',
-  options: 'no flag of the engine comes from a workflow; expected `health-check`, `command` or `env`',
-  credentials: 'the engine of the runner logs in to registries',
-  entrypoint: 'expected `command`, the arguments for the image’s own entry point',
-  uses: 'actions are not supported; expected `run`',
-  with: 'actions are not supported; expected `run`',
-  'runs-on': 'expected `labels`',
-  script: 'expected `steps` with `run`',
-  stage: 'expected `needs`',
-};
-
-/** What zod found, as findings with a message for people. */
-export function findingsOf(issues: readonly Issue[], prefix: YamlPath = []): Finding[] {
-  return issues.flatMap((issue) => findingsOfIssue(issue, [...prefix, ...issue.path]));
+/** What zod found in `root`, as findings with a message for people. */
+export function findingsOf(issues: readonly Issue[], root: Plain, prefix: YamlPath = []): Finding[] {
+  const findings = issues.flatMap((issue) => findingsOfIssue(issue, [...prefix, ...issue.path], root));
+  return withoutMeant(findings, root);
 }
 
-function findingsOfIssue(issue: Issue, path: YamlPath): Finding[] {
+/**
+ * A key that is missing is not told of beside an unknown one that stands for it, as `steps` beside
+ * `stps` or `script`, and none beside a `<<`; nor are `run` and `with` beside `uses`.
+ */
+export function withoutMeant(findings: readonly Finding[], root: Plain): Finding[] {
+  const hinted = new Map<string, string>();
+  for (const { path, what, message } of findings) {
+    if (what !== 'key' || path.length === 0 || valueAt(root, path) === undefined) continue;
+    const map = JSON.stringify(path.slice(0, -1));
+    hinted.set(map, `${hinted.get(map) ?? ''}\n${message}`);
+  }
+  return findings.filter(({ path }) => {
+    const key = String(path.at(-1));
+    const stands = valueAt(root, path) !== undefined;
+    if (path.length === 0 || (stands && key !== 'with')) return true;
+    const said = hinted.get(JSON.stringify(path.slice(0, -1))) ?? '';
+    if ((key === 'run' || key === 'with') && said.includes('the key `uses`')) return false;
+    return stands || !(said.includes(`\`${key}\``) || said.includes('the key `<<`'));
+  });
+}
+
+function findingsOfIssue(issue: Issue, path: YamlPath, root: Plain): Finding[] {
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...path, key],
         what: 'key',
-        message: unknownKey(key, issue.message.split(' ')),
+        message: unknownKey(path, key, issue.message.split(' '), root),
       }));
-    case 'invalid_key':
-      return [
-        { path, what: 'key', message: `the key \`${String(path.at(-1))}\`: ${issue.issues[0]?.message}` },
-      ];
+    case 'invalid_key': {
+      const message = `the key ${quoted(String(path.at(-1)))}: ${issue.issues[0]?.message}`;
+      return [{ path, what: 'key', message, keyAlone: true }];
+    }
     case 'invalid_union':
-      return unionFindings(issue.errors, path);
+      return unionFindings(issue.errors, path, root);
     default:
-      return [{ path, what: 'value', message: `${nameOf(path)}${issue.message}` }];
+      return [{ path, what: 'value', message: `${nameOf(path)}${withFound(issue.message, path, root)}` }];
   }
+}
+
+/** Most messages of the schema say what is expected; what was found is the same for all of them. */
+function withFound(message: string, path: YamlPath, root: Plain): string {
+  if (message.includes(', found ')) return message;
+  const value = valueAt(root, path);
+  return value === null || typeof value === 'string' ? `${message}, found ${foundWord(value)}` : message;
 }
 
 /**
  * Of a union the branch that was meant is the one whose own type fits: only what is wrong deeper in
- * it is reported. Where no type fits, all that would are named.
+ * it is reported, or what is wrong with a text as such. Where no type fits, all that would are named.
  */
-function unionFindings(branches: readonly (readonly Issue[])[], path: YamlPath): Finding[] {
+function unionFindings(branches: readonly (readonly Issue[])[], path: YamlPath, root: Plain): Finding[] {
   const meant = branches.find((issues) =>
-    issues.some((issue) => issue.path.length > 0 || isUnknownKey(issue)),
+    issues.some((issue) => issue.path.length > 0 || issue.code === 'unrecognized_keys'),
   );
-  if (meant) return findingsOf(meant, path);
-  const expected = branches.flatMap((issues) =>
-    issues.map((issue) => issue.message.replace(/^expected /, '')),
+  if (meant) return findingsOf(meant, root, path);
+  const value = valueAt(root, path);
+  const asText = branches.find((issues) => issues.every(({ code }) => code !== 'invalid_type'));
+  if (asText && typeof value === 'string') return findingsOf(asText, root, path);
+  const words = branches.flatMap((issues) =>
+    issues.map(({ message }) => message.replace(/^expected /, '').replace(/, found .*$/, '')),
   );
-  const unique = [...new Set(expected.map((text) => text.replace(/, found .*$/, '')))];
-  const found = expected.map((text) => /, found .*$/.exec(text)?.[0]).find(Boolean) ?? '';
-  return [{ path, what: 'value', message: `${nameOf(path)}expected ${unique.join(' or ')}${found}` }];
+  const message = `expected ${[...new Set(words)].join(' or ')}, found ${foundWord(value)}`;
+  return [{ path, what: 'value', message: `${nameOf(path)}${message}` }];
 }
 
-function isUnknownKey(issue: Issue): boolean {
-  return issue.code === 'unrecognized_keys';
-}
-
-function unknownKey(key: string, known: readonly string[]): string {
-  const hint = KEY_HINTS[key];
-  if (hint && Object.hasOwn(KEY_HINTS, key)) return `the key \`${key}\`: ${hint}`;
+function unknownKey(map: YamlPath, key: string, known: readonly string[], root: Plain): string {
+  const hint = keyHint(map, key, valueAt(root, [...map, key]));
+  if (hint !== null) return `the key ${quoted(key)}: ${hint}`;
   const meant = suggest(key, known);
-  if (meant) return `the key \`${key}\` is not known here; is \`${meant}\` meant?`;
-  return `the key \`${key}\` is not known here; expected one of ${known.join(', ')}`;
+  if (meant) return `the key ${quoted(key)} is not known here; is \`${meant}\` meant?`;
+  return `the key ${quoted(key)} is not known here; expected one of ${known.join(', ')}`;
 }
 
+/** The key that the value stands at, and which of a list it is. */
 function nameOf(path: YamlPath): string {
-  const key = path.findLast((part) => typeof part === 'string');
-  return key === undefined ? '' : `\`${key}\`: `;
+  const at = path.findLastIndex((part) => typeof part === 'string');
+  if (at === -1) return '';
+  const entry = path[at + 1];
+  return `${typeof entry === 'number' ? `entry ${entry + 1} of ` : ''}${quoted(String(path[at]))}: `;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
@@ -108,12 +115,4 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
     default:
       return undefined;
   }
-}
-
-function foundWord(input: unknown): string {
-  if (input === undefined || input === null) return 'nothing';
-  if (Array.isArray(input)) return 'a list';
-  if (typeof input === 'object') return 'a map';
-  const text = typeof input === 'string' ? input : typeof input;
-  return `\`${text.length > 40 ? `${text.slice(0, 39)}…` : text}\``;
 }

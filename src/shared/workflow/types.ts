@@ -13,6 +13,12 @@ export function faultLine(fault: Fault): string {
   return `${fault.file}:${fault.line}:${fault.column}: ${fault.message}`;
 }
 
+/** A line for each fault, and one that says whether there are others. */
+export function faultLines({ faults, more }: FaultyWorkflow): string[] {
+  const last = more ? [`${faults[0]?.file}: ${faults.length} faults are shown; there are others`] : [];
+  return [...faults.map(faultLine), ...last];
+}
+
 /** The value of each matrix name in one entry. */
 export type MatrixEntry = Readonly<Record<string, string>>;
 
@@ -78,7 +84,15 @@ export interface Workflow {
   readonly commands: readonly WorkflowJob[];
 }
 
-export type ParsedWorkflow = { ok: true; workflow: Workflow } | { ok: false; faults: readonly Fault[] };
+export interface FaultyWorkflow {
+  readonly ok: false;
+  /** At least one. */
+  readonly faults: readonly Fault[];
+  /** Whether there are others. */
+  readonly more: boolean;
+}
+
+export type ParsedWorkflow = { readonly ok: true; readonly workflow: Workflow } | FaultyWorkflow;
 
 /** What the event says about the runs that it creates. */
 export interface RunFacts {
@@ -90,6 +104,9 @@ export interface RunFacts {
   readonly event: string;
   readonly trust: Trust;
 }
+
+/** Of the jobs that run, by their ids, the keys of the runs. */
+export type ChosenRuns = ReadonlyMap<string, ReadonlySet<string> | 'all'>;
 
 /** One run to be queued. */
 export interface ExpandedRun {

@@ -1,39 +1,22 @@
-import {
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Pair,
-  type ParsedNode,
-  Parser,
-  type Scalar,
-} from 'yaml';
+import { Composer, type CST, Lexer, LineCounter, Parser } from 'yaml';
 import { formatBytes } from '../units.ts';
+import type { Finding } from './findings.ts';
 import { WORKFLOW_LIMITS as LIMITS } from './limits.ts';
+import { isOpenQuote, syntaxFaults } from './syntax.ts';
 import type { Fault } from './types.ts';
-
-/**
- * Plain data of a YAML text in which every scalar stays the text that was written (`1.10` is not
- * 1.1, `yes` is no boolean); a value left out, `~` and `null` are null.
- */
-export type Plain = string | null | Plain[] | { [key: string]: Plain };
-
-export type YamlPath = readonly PropertyKey[];
+import { Locator } from './yaml-locate.ts';
+import type { Place, Plain, YamlPath } from './yaml-types.ts';
+import { Walk } from './yaml-walk.ts';
 
 export interface YamlSource {
   readonly value: Plain;
+  /** Values that cannot be read, and are null in `value`, and keys that stand twice. */
+  readonly findings: readonly Finding[];
   /** Where the value at this path stands, or the key itself; the nearest parent where there is none. */
-  locate(path: YamlPath, what: 'key' | 'value'): { line: number; column: number };
+  readonly locate: (path: YamlPath, what: 'key' | 'value') => Place;
 }
 
-type Node = ParsedNode | null | undefined;
-type Tree = Document.Parsed;
-
+/** Faults of the syntax, or of the amount, leave nothing that could be looked at. */
 export function readYaml(
   text: string,
   file: string,
@@ -53,22 +36,27 @@ export function readYaml(
   const tokens = tokensOf(text, lines);
   if ('fault' in tokens) return failed(file, tokens.fault, at(tokens.offset));
   const documents = [...new Composer({ uniqueKeys: false, prettyErrors: false }).compose(tokens.tokens)];
-  const [first, second] = documents as Tree[];
+  const [first, second] = documents;
   if (!first?.contents) return failed(file, 'the file is empty; expected a map with jobs');
   if (second) return failed(file, 'a second document starts here; expected one', at(second.range[0]));
-  const problems = first.errors.slice(0, LIMITS.faults).map((error) => ({
-    file,
-    ...at(error.pos[0]),
-    message: syntaxMessage(error.code, error.message),
-  }));
-  if (problems.length > 0) return { ok: false, faults: problems };
-  const walk = new Walk(first);
-  const value = walk.plain(first.contents, 0);
-  if (walk.faults.length > 0) {
-    const faults = walk.faults.slice(0, LIMITS.faults);
-    return { ok: false, faults: faults.map(({ offset, message }) => ({ file, ...at(offset), message })) };
+  if (first.errors.length > 0) {
+    const problems = syntaxFaults(text, first.errors, tokens.openQuotes);
+    return { ok: false, faults: problems.map(({ offset, message }) => ({ file, ...at(offset), message })) };
   }
-  return { ok: true, source: { value, locate: (path, what) => at(offsetOf(first, path, what)) } };
+  const walk = new Walk(first);
+  const value = walk.plain(first.contents);
+  if (walk.overflow) return failed(file, walk.overflow.message, at(walk.overflow.offset));
+  const findings = walk.faults.map(
+    ({ path, offset, message, twice }): Finding => ({
+      path,
+      what: 'key',
+      message,
+      at: at(offset),
+      ...(twice ? { keyAlone: true } : {}),
+    }),
+  );
+  const locator = new Locator(first);
+  return { ok: true, source: { value, findings, locate: (path, what) => at(locator.offsetOf(path, what)) } };
 }
 
 function failed(file: string, message: string, at = { line: 1, column: 1 }): { ok: false; faults: Fault[] } {
@@ -82,12 +70,14 @@ function failed(file: string, message: string, at = { line: 1, column: 1 }): { o
 function tokensOf(
   text: string,
   lines: LineCounter,
-): { tokens: CST.Token[] } | { fault: string; offset: number } {
+): { tokens: CST.Token[]; openQuotes: number[] } | { fault: string; offset: number } {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
+  const openQuotes: number[] = [];
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
+    if (isOpenQuote(lexeme)) openQuotes.push(parser.offset);
     tokens.push(...parser.next(lexeme));
     count += 1;
     if (count > LIMITS.tokens) {
@@ -101,103 +91,5 @@ function tokensOf(
     }
   }
   tokens.push(...parser.end());
-  return { tokens };
-}
-
-/** The parser's own words, but for those that can be said better. */
-function syntaxMessage(code: string, message: string): string {
-  switch (code) {
-    case 'TAB_AS_INDENT':
-      return 'a tab indents this line; expected spaces';
-    case 'MULTIPLE_DOCS':
-      return 'a second document starts here; expected one';
-    case 'BLOCK_AS_IMPLICIT_KEY':
-      return 'a second `: ` on one line, or a wrong indent; expected quotes around a text that holds `: `';
-    default:
-      return message.split('\n', 1)[0] ?? message;
-  }
-}
-
-/** Turns nodes into plain data, with all bounds that aliases could break. */
-class Walk {
-  readonly faults: { offset: number; message: string }[] = [];
-  readonly #tree: Tree;
-  #nodes = 0;
-  #chars = 0;
-  #full = false;
-
-  constructor(tree: Tree) {
-    this.#tree = tree;
-  }
-
-  plain(node: Node, depth: number): Plain {
-    if (!node || this.#full) return null;
-    this.#nodes += 1;
-    if (this.#nodes > LIMITS.nodes || this.#chars > LIMITS.textChars || depth > LIMITS.depth) {
-      this.#full = true;
-      return this.#fault(node, 'aliases make too much of this file; expected a workflow of reasonable size');
-    }
-    if (isAlias(node)) {
-      const target = node.resolve(this.#tree) as Node;
-      return target ? this.plain(target, depth + 1) : this.#fault(node, `\`*${node.source}\` has no anchor`);
-    }
-    if (node.tag && node.tag !== 'tag:yaml.org,2002:str') {
-      return this.#fault(node, `the tag ${node.tag.replace('tag:yaml.org,2002:', '!!')} means nothing here`);
-    }
-    if (isSeq(node)) return node.items.map((item) => this.plain(item as Node, depth + 1));
-    if (isMap(node)) return this.#map(node.items, depth);
-    const text = scalarText(node);
-    this.#chars += text?.length ?? 0;
-    if (text?.includes('\0')) return this.#fault(node, 'a NUL character; expected text');
-    return text;
-  }
-
-  #map(items: readonly Pair<ParsedNode, Node>[], depth: number): Plain {
-    const map: Record<string, Plain> = {};
-    for (const { key, value } of items) {
-      const name = isScalar(key) ? scalarText(key) : null;
-      if (name === null || name === '__proto__') this.#fault(key, 'this cannot be a key; expected a name');
-      else if (Object.hasOwn(map, name)) this.#fault(key, `the key \`${name}\` stands here twice`);
-      else map[name] = this.plain(value, depth + 1);
-    }
-    return map;
-  }
-
-  #fault(node: Node, message: string): null {
-    this.faults.push({ offset: node?.range?.[0] ?? 0, message });
-    return null;
-  }
-}
-
-function scalarText(node: Scalar): string | null {
-  if (node.value === null) return null;
-  return typeof node.value === 'string' ? node.value : (node.source ?? '');
-}
-
-function offsetOf(tree: Tree, path: YamlPath, what: 'key' | 'value'): number {
-  let node = resolved(tree, tree.contents);
-  let offset = node?.range?.[0] ?? 0;
-  for (const [index, part] of path.entries()) {
-    const last = index === path.length - 1;
-    let next: Node = null;
-    if (isMap(node)) {
-      const pair = (node.items as Pair<ParsedNode, Node>[]).find(
-        ({ key }) => isScalar(key) && scalarText(key as Scalar) === part,
-      );
-      if (!pair) return offset;
-      offset = pair.key.range[0];
-      if (last && what === 'key') return offset;
-      next = pair.value;
-    } else if (isSeq(node) && typeof part === 'number') {
-      next = node.items[part] as Node;
-    }
-    if (!next) return offset;
-    offset = next.range?.[0] ?? offset;
-    node = resolved(tree, next);
-  }
-  return offset;
-}
-
-function resolved(tree: Tree, node: Node): Node {
-  return isAlias(node) ? (node.resolve(tree) as Node) : node;
+  return { tokens, openQuotes };
 }

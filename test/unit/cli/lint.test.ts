@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -11,8 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-async function lint(args: string[], stdin = '') {
-  const context = recordedContext({ cwd, stdin });
+async function lint(args: string[], given: Parameters<typeof recordedContext>[0] = {}) {
+  const context = recordedContext({ cwd, ...given });
   const code = await runCli(['lint', ...args], context);
   return { code, out: context.out, err: context.err };
 }
@@ -28,32 +29,60 @@ it('checks .vole.yml where it is', async () => {
   });
 });
 
+it('checks that of the repository from a folder within it, and says which', async () => {
+  const sub = path.join(cwd, 'a', 'b');
+  mkdirSync(sub, { recursive: true });
+  execFileSync('git', ['-C', cwd, 'init', '-q']);
+  writeFileSync(path.join(cwd, '.vole.yml'), GOOD);
+  writeFileSync(path.join(sub, '.vole.yml'), 'jobs: []\n');
+  expect((await lint([], { cwd: sub })).out).toMatch(/^\.\.\/\.\.\/\.vole\.yml: no faults/);
+  expect((await lint(['.vole.yml'], { cwd: sub })).code).toBe(65);
+  rmSync(path.join(cwd, '.vole.yml'));
+  expect(await lint([], { cwd: sub })).toEqual({
+    code: 66,
+    out: '',
+    err: `vole: there is no file ../../.vole.yml; the one in ${sub} is not at the top of the repository; name another, or - for standard input\n`,
+  });
+});
+
+it('checks that of the folder where there is no git', async () => {
+  writeFileSync(path.join(cwd, '.vole.yml'), GOOD);
+  expect((await lint([], { env: { PATH: '/nowhere' } })).out).toMatch(/^\.vole\.yml: no faults/);
+});
+
 it('says file, line and column of each fault on standard error', async () => {
-  writeFileSync(path.join(cwd, 'w.yml'), 'jobs:\n  a: {stps: []}\n');
+  writeFileSync(path.join(cwd, 'w.yml'), 'jobs:\n  a: {stps: []}\n  b: {steps: []}\n');
   expect(await lint(['w.yml'])).toEqual({
     code: 65,
     out: '',
-    err: 'w.yml:2:6: `steps`: expected a list, found nothing\nw.yml:2:7: the key `stps` is not known here; is `steps` meant?\n',
+    err: 'w.yml:2:7: the key `stps` is not known here; is `steps` meant?\nw.yml:3:14: `steps`: expected at least one step\n',
   });
 });
 
 it('reads standard input, and prints JSON for a program', async () => {
-  const good = await lint(['-', '--json'], GOOD);
+  const good = await lint(['-', '--json'], { stdin: GOOD });
   expect(JSON.parse(good.out)).toEqual({
     file: 'standard input',
     ok: true,
     faults: [],
+    more: false,
     jobs: [{ id: 'a', runs: 2 }],
   });
-  const bad = await lint(['-', '--json'], 'jobs: []\n');
+  const bad = await lint(['-', '--json'], { stdin: 'jobs: []\n' });
   expect([bad.code, JSON.parse(bad.out)]).toEqual([
     65,
     {
       file: 'standard input',
       ok: false,
       faults: [
-        { file: 'standard input', line: 1, column: 7, message: '`jobs`: expected a map, found a list' },
+        {
+          file: 'standard input',
+          line: 1,
+          column: 7,
+          message: '`jobs`: expected a map of jobs by their names, found a list',
+        },
       ],
+      more: false,
       jobs: [],
     },
   ]);

@@ -13,5 +13,6 @@ it('finds what was meant, and nothing where nothing is near', () => {
   expect(suggest('lables', names)).toBe('labels');
   expect(suggest('image', names)).toBeNull();
   expect(suggest('x', names)).toBeNull();
+  expect(suggest('b', ['a'])).toBeNull();
   expect(suggest('', names)).toBeNull();
 });

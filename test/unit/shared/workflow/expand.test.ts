@@ -3,7 +3,7 @@ import type { NewRun } from '../../../../src/server/store/store.ts';
 import { jobSpecSchema } from '../../../../src/shared/job-spec.ts';
 import { commandRun, expandWorkflow } from '../../../../src/shared/workflow/expand.ts';
 import { parseWorkflow } from '../../../../src/shared/workflow/parse.ts';
-import type { RunFacts } from '../../../../src/shared/workflow/types.ts';
+import type { ChosenRuns, RunFacts } from '../../../../src/shared/workflow/types.ts';
 
 const FACTS: RunFacts = {
   repository: 'team/app',
@@ -14,14 +14,14 @@ const FACTS: RunFacts = {
   trust: 'trusted',
 };
 
-function runs(text: string, jobs: string[] | null = null): NewRun[] {
+function runs(text: string, chosen: ChosenRuns | null = null): NewRun[] {
   const parsed = parseWorkflow(text);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
   // The store's own type, which shared code may not name, has the same shape.
-  return expandWorkflow(parsed.workflow, FACTS, jobs);
+  return expandWorkflow(parsed.workflow, FACTS, chosen);
 }
 
-const keys = (text: string, jobs: string[] | null = null) => runs(text, jobs).map(({ key }) => key);
+const keys = (text: string, chosen: ChosenRuns | null = null) => runs(text, chosen).map(({ key }) => key);
 
 describe('the runs of a workflow', () => {
   it('are specs that a runner understands', () => {
@@ -126,13 +126,21 @@ jobs:
     ]);
   });
 
-  it('are those of the jobs that were asked for, with what they need', () => {
+  it('are those that were chosen', () => {
     const text = `jobs:
   a: {steps: [{run: x}]}
-  b: {needs: a, steps: [{run: x}]}
+  b: {needs: a, strategy: {matrix: {n: [1, 2]}}, steps: [{run: x}]}
   c: {steps: [{run: x}]}`;
-    expect(keys(text, ['b'])).toEqual(['a', 'b']);
-    expect(keys(text, [])).toEqual([]);
+    const chosen: ChosenRuns = new Map<string, 'all' | ReadonlySet<string>>([
+      ['a', 'all'],
+      ['b', new Set(['b (2)'])],
+    ]);
+    const made = runs(text, chosen);
+    expect(made.map(({ key, needs }) => [key, needs])).toEqual([
+      ['a', []],
+      ['b (2)', ['a']],
+    ]);
+    expect(keys(text, new Map())).toEqual([]);
   });
 
   it('have keys of their own also where values read the same', () => {

@@ -13,17 +13,17 @@ it.each([
   [
     'services without an image',
     `jobs:\n  a: {${STEPS}, services: {db: {image: x}}}\n`,
-    'f:2:26: a job with `services` needs an `image` or `image-file`: they are reached by their names from its container, not from the host in `a`',
+    'f:2:26: a job with `services` needs an `image` or `image-file`: they are reached by their names from its container, not from the host',
   ],
   [
     'a service without an image',
     `jobs:\n  a: {${STEPS}, image: x, services: {db: {}}}\n`,
-    'f:2:51: `image`: expected a text, found nothing',
+    'f:2:51: `image`: expected the name of an image, such as debian:12, found nothing',
   ],
   [
     "a service with another repository's image",
     `jobs:\n  a:\n    image: x\n    services:\n      db: {image: 0123456789ab}\n    ${STEPS}\n`,
-    "f:5:7: service `db`: image 0123456789ab may be another repository's: expected a name with a tag in `a`",
+    "f:5:7: service `db`: image 0123456789ab may be another repository's: expected a name with a tag",
   ],
   [
     'a service that is no host',
@@ -48,12 +48,12 @@ it.each([
   [
     'a port',
     `jobs:\n  a: {${STEPS}, image: x, services: {db: {image: x, ready-ports: 70000}}}\n`,
-    'f:2:75: `ready-ports`: expected a whole number from 1 to 65535 or a list, found `70000`',
+    'f:2:75: `ready-ports`: expected a whole number from 1 to 65535, found `70000`',
   ],
   [
     'a value of a service with several lines',
     `jobs:\n  a:\n    image: x\n    services:\n      db: {image: x, env: {A: "1\\n2"}}\n    ${STEPS}\n`,
-    'f:5:7: service `db`: no value of several lines can be handed to a service in `env`: A in `a`',
+    'f:5:7: service `db`: no value of several lines can be handed to a service in `env`: A',
   ],
 ])('a fault in the services of a job says where it is and what was expected: %s', (_name, text, fault) => {
   expect(faults(text)).toEqual([fault]);

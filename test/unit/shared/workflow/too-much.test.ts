@@ -48,6 +48,13 @@ describe('a file that wants too much', () => {
     expect(faults(text)).toEqual([expect.stringContaining(message)]);
   });
 
+  it.each([
+    ['single quotes', `jobs: {a: {steps: [{run: '${"'".repeat(1_000_000)}x'}]}}`],
+    ['backslashes', `jobs: {a: {steps: [{run: "${'\\\\'.repeat(250_000)}x"}]}}`],
+  ])('is read at once where it is one text of %s', (_, text) => {
+    expect(faults(text)).toEqual([]);
+  });
+
   it('is refused where aliases multiply, also in a circle', () => {
     const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
     for (const [name, before] of ['ba', 'cb', 'dc', 'ed', 'fe', 'gf'].map((pair) => [pair[0], pair[1]])) {
