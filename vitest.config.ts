@@ -14,7 +14,14 @@ export default defineConfig({
     reporters: ['default', './test/support/skipped-reporter.ts'],
     projects: [
       {
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers: workers },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 60_000,
+          maxWorkers: workers,
+          // No module has state, so a process may have many files: to load the modules costs more than the tests.
+          isolate: false,
+        },
       },
       {
         test: {
