@@ -1,8 +1,8 @@
 import os from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** Tests wait for other processes most of the time, so two at once do well on two cores. */
-const workers = Math.max(2, os.availableParallelism() - 1);
+/** Tests wait for other processes most of the time, so four at once do well on two cores. */
+const workers = Math.max(4, os.availableParallelism() - 1);
 
 /**
  * `unit` needs neither a build nor a disk; the others run the built program, its worker threads and
@@ -14,7 +14,14 @@ export default defineConfig({
     reporters: ['default', './test/support/skipped-reporter.ts'],
     projects: [
       {
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers: workers },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 60_000,
+          maxWorkers: workers,
+          // No module has state, so a process may have many files: to load the modules costs more than the tests.
+          isolate: false,
+        },
       },
       {
         test: {

@@ -34,7 +34,9 @@ describe('the built program', () => {
   });
 
   it('says in one line that an error was not caught, and ends with 70', async () => {
-    const url = 'data:text/javascript,setTimeout(() => { throw new Error("boom") }, 200)';
+    // Thrown once the program looks out for it; `lint` waits for its standard input meanwhile.
+    const boom = 'setImmediate(() => { throw new Error("boom") })';
+    const url = `data:text/javascript,process.on('newListener', (name) => name === 'uncaughtException' && ${boom})`;
     const failed = promisify(execFile)(process.execPath, ['--import', url, bin, 'lint', '-']);
     await expect(failed).rejects.toMatchObject({
       code: 70,

@@ -55,7 +55,7 @@ test('a successor that goes without a word gives the lease of its predecessor ba
 
 test('a peer that asks and takes no answers is cut off', async () => {
   await rig.stop();
-  await rig.start({ limits: { unsentBytes: 256 * 1024 } });
+  await rig.start({ limits: { unsentBytes: 256 * 1024, handshakeMs: 60_000 } }); // it never says hello
   const peer = new RawPeer(cleanup, rig.endpoint());
   expect(await peer.ready()).toBe(true);
   peer.socket.pause();

@@ -45,14 +45,21 @@ export class AgentE2eRig {
 
   /** The n-th of vole's comments of an issue, once it says this. */
   async says(issue: number, at: number, what: RegExp): Promise<string> {
-    return await this.forge.forge.state.until(
-      `comment ${at} of ${issue} to say ${what}`,
-      () => {
-        const body = this.own(issue)[at];
-        return body !== undefined && what.test(body) ? body : null;
-      },
-      120_000,
-    );
+    const looksFor = `comment ${at} of ${issue} to say ${what}`;
+    const look = (): string | null => {
+      const body = this.own(issue)[at];
+      return body !== undefined && what.test(body) ? body : null;
+    };
+    return await this.forge.forge.state.until(looksFor, look, 120_000).catch(async (error: unknown) => {
+      throw new Error(`${looksFor}: never, and the newest run's log is\n${await this.#newestLog()}`, {
+        cause: error,
+      });
+    });
+  }
+
+  async #newestLog(): Promise<string> {
+    const runs = await this.forge.vole.runs();
+    return await this.forge.vole.rawLog(Math.max(...runs.map(({ id }) => id)));
   }
 
   /** Gives a command, and the text of its comment once it has ended. */

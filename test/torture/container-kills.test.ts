@@ -86,7 +86,7 @@ it(`a runner that is killed ${ROUNDS} times in mid-job leaves nothing after the 
   await until(
     'all runs to end',
     async () => (await rig.runs()).every(({ state }) => state !== 'queued' && state !== 'running'),
-    120_000,
+    300_000, // each has containers to start, on a host that may be busy with others
   );
   await until('the last containers to be gone', async () => (await byOwner(dir)).size === 0);
 }, 600_000);

@@ -93,9 +93,10 @@ it('what outlives it all the same is ended by the next start, before it returns,
   const { runner, server, left } = await owner('plain');
   const other = await owner('plain');
   const all = below(server);
-  // As when memory ran out: who would end it with its runner is gone before.
+  // As when memory ran out: who would end it with its runner is gone before. The outer one last, since the
+  // runner closes the pipe that the inner one reads when that has ended.
   const keepers = all.filter((pid) => processName(pid) !== 'opencode');
-  for (const pid of keepers) signalProcess(pid, 'SIGKILL');
+  for (const pid of keepers.toReversed()) signalProcess(pid, 'SIGKILL');
   await until('who keeps it to be gone', () => living(keepers).length === 0);
   await killed(runner);
   const still = living([...all, left]);
