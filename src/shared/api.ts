@@ -228,7 +228,7 @@ export const machinesSchema = z.object({
       busy: z.number().int(),
       /** Slots of all its runner processes, connected or not. */
       slots: z.number().int(),
-      /** Of its largest runner process. */
+      /** Of all its runner processes together. */
       cpus: z.number(),
       memoryBytes: z.number(),
       /** Claimed by the jobs that run. */

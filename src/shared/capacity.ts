@@ -7,11 +7,13 @@ export interface Capacity {
 export const NO_CAPACITY: Capacity = { cpus: 0, memoryBytes: 0 };
 
 export function plus(a: Capacity, b: Capacity): Capacity {
-  return { cpus: exact(a.cpus + b.cpus), memoryBytes: a.memoryBytes + b.memoryBytes };
+  const cpus = (thousandths(a.cpus) + thousandths(b.cpus)) / 1000;
+  return { cpus, memoryBytes: a.memoryBytes + b.memoryBytes };
 }
 
 export function minus(a: Capacity, b: Capacity): Capacity {
-  return { cpus: exact(a.cpus - b.cpus), memoryBytes: a.memoryBytes - b.memoryBytes };
+  const cpus = (thousandths(a.cpus) - thousandths(b.cpus)) / 1000;
+  return { cpus, memoryBytes: a.memoryBytes - b.memoryBytes };
 }
 
 /** Of each the lesser. */
@@ -20,13 +22,14 @@ export function least(a: Capacity, b: Capacity): Capacity {
 }
 
 export function fits(wanted: Capacity, free: Capacity): boolean {
-  return exact(wanted.cpus) <= exact(free.cpus) && wanted.memoryBytes <= free.memoryBytes;
+  return thousandths(wanted.cpus) <= thousandths(free.cpus) && wanted.memoryBytes <= free.memoryBytes;
 }
 
 /**
- * To a thousandth: tenths of a core have no exact binary form, and a host whose cores do not come back whole
- * after a few jobs would never again take the job that wants all of them.
+ * Cores are counted in thousandths, on both sides of the protocol, and what is less is dropped: tenths have no exact
+ * binary form, and a host whose cores do not come back whole after a few jobs would never again take the job that
+ * wants all of them. Three thirds fit, however many digits they are given.
  */
-function exact(cpus: number): number {
-  return Math.round(cpus * 1000) / 1000;
+export function thousandths(cpus: number): number {
+  return Math.floor(cpus * 1000 + 1e-6);
 }

@@ -35,6 +35,24 @@ test('a session leases a run, accepts it, sends its log and its record', async (
   await until('the session is gone', () => rig.server.sessions().length === 0);
 });
 
+test('a record that no lease comes with lets another slot of its process take what is free now', async () => {
+  const slot = (process: string, at: number) => rig.connect({ process, slot: at, slots: 2, cpus: 1 });
+  const first = await rig.add();
+  const [mine, beside] = [await slot('p', 0), await slot('p', 1)];
+  expect(await mine.lease({ ...leaseRequest(), freeCpus: 1 })).toMatchObject({ run: first });
+  await rig.add();
+  const [others, otherBeside] = [await slot('q', 0), await slot('q', 1)];
+  await others.lease({ ...leaseRequest(), freeCpus: 1 });
+  // Both see no core free, and the other process was the first to ask.
+  const otherWaits = otherBeside.lease({ ...leaseRequest(60), freeCpus: 0 });
+  await until('it waits', () => rig.waiting === 1);
+  const waits = beside.lease({ ...leaseRequest(60), freeCpus: 0 });
+  await until('both wait', () => rig.waiting === 2);
+  const run = await rig.add();
+  expect(await mine.record(first, 1, outcome('passed'), 0)).toEqual({ type: 'ok' });
+  expect(await Promise.race([waits, otherWaits])).toMatchObject({ type: 'job', run });
+});
+
 test('log frames that follow one another are answered in order, and the file is whole', async () => {
   const run = await rig.add();
   const session = await rig.connect();

@@ -114,6 +114,7 @@ export class SshRig {
           void leased.finally(() => this.waiting--).catch(() => {});
           return leased;
         },
+        freed: (session) => this.#queue.freed(session),
       },
       events: this.#events,
       logs: this.logs,

@@ -50,7 +50,8 @@ export function explainWait(wait: WaitReason, run: Wanted, { sessions, kept, now
 function whenTaken(run: Wanted, id: number, slots: readonly Offered[], kept: readonly Kept[]): string | null {
   const own = kept.find((one) => one.run === id);
   const host = own && slots.find((session) => processOf(session.id) === own.process)?.machine;
-  if (host !== undefined) return `when there is room on ${host}, which takes no later run until then`;
+  if (host !== undefined)
+    return `when there is room in a runner on ${host}, which takes no later run until then`;
   const idle = slots.filter((session) => session.run === null && takes(session, run));
   if (idle.length === 0) return 'when a slot is free';
   const before = (session: Offered): number | undefined =>
@@ -62,7 +63,7 @@ function whenTaken(run: Wanted, id: number, slots: readonly Offered[], kept: rea
   if (free.some((capacity) => fits(run, capacity))) return null;
   const cpus = Math.max(0, ...free.map((capacity) => capacity.cpus));
   if (run.cpus > cpus)
-    return `when ${counted(run.cpus, 'cpu')} are free: beside an idle slot ${cpus} are now`;
+    return `when ${counted(run.cpus, 'cpu')} ${run.cpus === 1 ? 'is' : 'are'} free: beside an idle slot ${cpus} are now`;
   const memory = Math.max(0, ...free.map((capacity) => capacity.memoryBytes));
   return `when ${formatBytes(run.memoryBytes)} of memory are free: beside an idle slot ${formatBytes(memory)} are now`;
 }

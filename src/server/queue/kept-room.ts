@@ -4,8 +4,8 @@ export interface Kept {
   readonly process: string;
 }
 
-/** A process that asked for nothing for so long has no idle slot, or is gone: another may keep room instead. */
-const SILENT_MS = 120_000;
+/** Longer than a slot takes from one request to the next. */
+const BETWEEN_MS = 5_000;
 
 /**
  * Which runner processes keep room for which runs: else small jobs, which fit into what each other leaves,
@@ -14,10 +14,13 @@ const SILENT_MS = 120_000;
  */
 export class KeptRoom {
   readonly #now: () => number;
+  readonly #isAsking: (process: string) => boolean;
   readonly #byProcess = new Map<string, { run: number; askedAt: number }>();
 
-  constructor(now: () => number) {
+  /** `isAsking`: whether a request of the process waits. */
+  constructor(now: () => number, isAsking: (process: string) => boolean) {
     this.#now = now;
+    this.#isAsking = isAsking;
   }
 
   /** The run that the process keeps room for; null for none. */
@@ -54,12 +57,14 @@ export class KeptRoom {
   }
 
   list(): Kept[] {
-    return [...this.#byProcess].map(([process, { run }]) => ({ run, process }));
+    const kept = [...this.#byProcess].map(([process, { run }]) => ({ run, process }));
+    return kept.filter(({ run }) => this.#isKept(run));
   }
 
+  /** A process that asks for nothing has no idle slot, takes no more runs or is gone: another may keep room instead. */
   #isKept(run: number): boolean {
-    for (const kept of this.#byProcess.values()) {
-      if (kept.run === run) return this.#now() - kept.askedAt <= SILENT_MS;
+    for (const [process, kept] of this.#byProcess) {
+      if (kept.run === run) return this.#isAsking(process) || this.#now() - kept.askedAt <= BETWEEN_MS;
     }
     return false;
   }

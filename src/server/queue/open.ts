@@ -55,7 +55,8 @@ class WaitingLeaseQueue implements LeaseQueue {
   constructor(parts: LeaseQueueParts) {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
-    this.#room = new KeptRoom(() => this.#clock.now());
+    const asks = (process: string) => [...this.#waiting].some((waiter) => waiter.process === process);
+    this.#room = new KeptRoom(() => this.#clock.now(), asks);
     this.#expiry = new ExpiryTimer({
       runs: parts.runs,
       clock: this.#clock,
@@ -126,6 +127,10 @@ class WaitingLeaseQueue implements LeaseQueue {
 
   onChange(listener: (run: number) => void): () => void {
     return this.#parts.events.onChange(listener);
+  }
+
+  freed(session: string): void {
+    this.#wake(toWakeBeside(this.#waiting, processOf(session)));
   }
 
   roomKept(): readonly Kept[] {

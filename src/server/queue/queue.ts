@@ -68,6 +68,8 @@ export interface LeaseQueue {
   lease(request: LeaseRequest): Promise<LeasedRun | null>;
   /** Called on each change of a run, by id. Returns the function that ends the subscription. */
   onChange(listener: (run: number) => void): () => void;
+  /** A job of the session has ended, and it does not ask itself: other slots of its process have more free now. */
+  freed(session: string): void;
   /** For which runs runner processes keep room now. */
   roomKept(): readonly Kept[];
   close(): Promise<void>;

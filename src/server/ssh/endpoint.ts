@@ -21,7 +21,7 @@ export interface EndpointOptions {
   /** Made where it is not there. */
   readonly hostKeyFile: string;
   readonly store: Store;
-  readonly queue: Pick<LeaseQueue, 'lease'>;
+  readonly queue: Pick<LeaseQueue, 'freed' | 'lease'>;
   /** The one that the store was opened with. */
   readonly events: Pick<RunEventHub, 'onKeysRemoved'>;
   readonly logs: LogFiles;

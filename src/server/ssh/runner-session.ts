@@ -140,8 +140,11 @@ export class RunnerSession {
     this.#recordEnded = reply.then(
       (answer) => {
         const ended = endsRun(message, answer);
-        if (ended) this.#accepted.delete(attemptOf(message));
-        return ended;
+        if (!ended) return false;
+        this.#accepted.delete(attemptOf(message));
+        // A lease that came with it looks by itself.
+        if (!this.#isLeasing && this.#welcomed) this.#services.queue.freed(this.#welcomed.id);
+        return true;
       },
       () => false,
     );

@@ -7,7 +7,7 @@ import type { SessionRegistry } from './registry.ts';
 /** What every session stands on. */
 export interface SessionServices {
   readonly store: Store;
-  readonly queue: Pick<LeaseQueue, 'lease'>;
+  readonly queue: Pick<LeaseQueue, 'freed' | 'lease'>;
   readonly logs: Pick<LogFiles, 'append' | 'length' | 'staysSmall'>;
   readonly artifacts: Pick<ArtifactFiles, 'append'>;
   readonly publisher: Publishing;

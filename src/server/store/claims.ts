@@ -43,20 +43,21 @@ function choose(lanes: Lanes, claim: Claim, held: Capacity): number | null {
   const { room } = claim;
   const free = claim.free(held);
   const kept = room.kept();
-  const fitsKept = kept === null ? null : lanes.fitsHead(kept, claim, free);
-  if (fitsKept === true) return kept;
+  const hasRoom = kept === null ? null : lanes.fitsKept(kept, claim, free);
+  if (hasRoom === true) return kept;
   // Where no job of the process runs, nothing more will become free: it asks for a standing lease alone.
   const starved = held.cpus > 0 ? lanes.starved(claim, free) : [];
-  const awaited = fitsKept === false ? kept : room.keep(starved);
-  const best = lanes.best(claim, free);
-  return awaited === null || best === null || best < awaited ? best : null;
+  const awaited = hasRoom === false ? kept : room.keep(starved);
+  return lanes.best(claim, free, awaited);
 }
 
 /** By the jobs of the process that the session is of. */
 function heldBeside(sql: Sql, session: string): Capacity {
   const { from, to } = siblingsOf(session);
   const row = sql.get<{ cpus: number; memoryBytes: number }>(
-    `select total(cpus) as cpus, ifnull(sum(memory_bytes), 0) as memoryBytes from runs indexed by runs_sessions
+    // in thousandths, as the runner counts
+    `select total(cast(cpus * 1000 + 1e-6 as integer)) / 1000 as cpus, ifnull(sum(memory_bytes), 0) as memoryBytes
+     from runs indexed by runs_sessions
      where state = 2 and session > ? and session < ?`,
     from,
     to,

@@ -86,13 +86,16 @@ export class Lanes {
     );
   }
 
-  /** The run that the claim takes, where this much is free for it: of the least busy repository, then the earliest received. */
-  best(claim: Claim, free: Capacity): number | null {
+  /**
+   * The run that the claim takes, where this much is free for it: of the least busy repository, then the earliest
+   * received. `before`: only of those that came before this one.
+   */
+  best(claim: Claim, free: Capacity, before: number | null): number | null {
     const commands = this.#commandsRunning() < claim.maxCommands;
     let best: LaneHead | null = null;
     for (const runClass of this.#allClasses()) {
       if (!suits(runClass, claim.labels, free) || (runClass.kind === 'command' && !commands)) continue;
-      const lane = this.#bestOf(runClass.id, claim.repos);
+      const lane = this.#bestOf(runClass.id, claim.repos, before ?? Number.MAX_SAFE_INTEGER);
       if (lane && (best === null || isBefore(lane, best))) best = lane;
     }
     return best?.head ?? null;
@@ -102,10 +105,10 @@ export class Lanes {
    * Of a run whether it fits into what is free; null where this claim's process could not take it though all of
    * it were free, or where something else holds it back.
    */
-  fitsHead(run: number, claim: Claim, free: Capacity): boolean | null {
+  fitsKept(run: number, claim: Claim, free: Capacity): boolean | null {
     const lane = this.#sql.get<{ class: number; repository: string }>(
-      'select class, repository from lanes where id = (select lane from runs where id = ?) and open = 1 and head = ?',
-      run,
+      `select l.class, l.repository from runs r join lanes l on l.id = r.lane
+       where r.id = ? and r.ready = 1 and l.open = 1`,
       run,
     );
     const runClass = this.#allClasses().find(({ id }) => id === lane?.class);
@@ -113,7 +116,7 @@ export class Lanes {
     return matchesRepository(claim.repos, lane.repository) ? fits(runClass, free) : null;
   }
 
-  /** The runs that wait too long for more than is free and that this claim's process could take, the earliest first. */
+  /** The runs that wait too long, since they were queued and what they need has passed, for more than is free and that this claim's process could take, the earliest first. */
   starved(claim: Claim, free: Capacity): number[] {
     const { queuedBefore } = claim.room;
     const found: number[] = [];
@@ -121,8 +124,11 @@ export class Lanes {
       if (fits(runClass, free) || !this.#mayTake(runClass, claim)) continue;
       const heads = this.#sql.iterate<{ id: number; repository: string }>(
         `select r.id, r.repository from lanes l join runs r on r.id = l.head
-         where l.class = ? and l.open = 1 and l.head is not null and r.queued_at < ?`,
+         where l.class = ? and l.open = 1 and l.head is not null and r.queued_at < ? and not exists (
+           select 1 from needs n join runs needed on needed.id = n.needed
+           where n.run = r.id and needed.ended_at >= ?)`,
         runClass.id,
+        queuedBefore,
         queuedBefore,
       );
       for (const { id, repository } of heads) if (matchesRepository(claim.repos, repository)) found.push(id);
@@ -135,14 +141,14 @@ export class Lanes {
     return runClass.kind !== 'command' || this.#commandsRunning() < claim.maxCommands;
   }
 
-  #bestOf(runClass: number, repos: readonly string[]): LaneHead | null {
+  #bestOf(runClass: number, repos: readonly string[], before: number): LaneHead | null {
     const heads = this.#sql.iterate<LaneHead>(
       `select repository, running, head from lanes
        where class = ? and open = 1 and head is not null order by running, head`,
       runClass,
     );
     for (const lane of heads) {
-      if (matchesRepository(repos, lane.repository)) return lane;
+      if (lane.head < before && matchesRepository(repos, lane.repository)) return lane;
     }
     return null;
   }

@@ -10,7 +10,7 @@ import type {
   ApiWait,
 } from '../../shared/api.ts';
 import type { ApiTask } from '../../shared/api-forge.ts';
-import { NO_CAPACITY, plus } from '../../shared/capacity.ts';
+import { type Capacity, NO_CAPACITY, plus } from '../../shared/capacity.ts';
 import type { RepositorySet } from '../admin.ts';
 import type { Kept } from '../queue/kept-room.ts';
 import type { Session } from '../queue/queue.ts';
@@ -138,14 +138,15 @@ export function machinesView(sessions: readonly Session[], kept: readonly Kept[]
     const slotsOfProcess = new Map(own.map((session) => [session.process, session.slots]));
     const sorted = [...own].sort((a, b) => a.process.localeCompare(b.process) || a.slot - b.slot);
     const held = own.reduce((sum, { run }) => plus(sum, run ?? NO_CAPACITY), NO_CAPACITY);
-    const processes = new Set(own.map(({ id }) => processOf(id)));
+    const processes = new Map(own.map((session) => [processOf(session.id), session]));
+    const total = [...processes.values()].reduce<Capacity>(plus, NO_CAPACITY);
     return {
       machine,
       versions: [...new Set(own.map((session) => session.version))].sort(),
       busy: own.filter((session) => session.run !== null).length,
       slots: [...slotsOfProcess.values()].reduce((sum, slots) => sum + slots, 0),
-      cpus: Math.max(...own.map((session) => session.cpus)),
-      memoryBytes: Math.max(...own.map((session) => session.memoryBytes)),
+      cpus: total.cpus,
+      memoryBytes: total.memoryBytes,
       heldCpus: held.cpus,
       heldMemoryBytes: held.memoryBytes,
       keepsRoomFor: kept.filter(({ process }) => processes.has(process)).map(({ run }) => run),

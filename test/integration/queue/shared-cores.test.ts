@@ -48,6 +48,32 @@ describe('the cores of one process', () => {
     expect([(await first)?.run, (await waiting[1])?.run]).toEqual(runs);
   });
 
+  it('are counted in thousandths, as the runner does, and what is less is dropped', async () => {
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((key) => newRun({ key, cpus: 2.0009 }));
+    const runs = await rig.queue('team/app', ...jobs);
+    const got: (number | undefined)[] = [];
+    for (const session of ['p1-a', 'p1-b', 'p1-c', 'p1-d', 'p1-e'])
+      got.push((await queue.lease(request(session, { freeCpus: 8, waitMs: 0 })))?.run);
+    expect(got).toEqual([...runs.slice(0, 4), undefined]);
+  });
+
+  it('that a job has left, whose slot does not ask again, are told to the others of its process', async () => {
+    const [mine] = await rig.queue('team/app', newRun({ cpus: 8 }));
+    await queue.lease(withFree('p1-a', 8));
+    await rig.queue('team/app', newRun({ key: 'b', cpus: 8 }));
+    await queue.lease(withFree('p2-a', 8));
+    // Of the same shape, and the first to have asked.
+    const other = queue.lease(withFree('p2-b', 0));
+    await settled();
+    const beside = queue.lease(withFree('p1-b', 0));
+    await settled();
+    const [run] = await rig.queue('team/app', newRun({ key: 'c', cpus: 8 }));
+    await settled();
+    await rig.store.runs.record('build1', mine as number, 1, outcome('passed'), 0);
+    queue.freed('p1-a');
+    expect((await Promise.race([beside, other]))?.run).toBe(run);
+  });
+
   it('that a job has left go to a slot that asked while it ran, beside the one that it ran on', async () => {
     const [large] = await rig.queue('team/app', newRun({ cpus: 8 }));
     expect((await queue.lease(withFree('p1-a', 8)))?.run).toBe(large);
@@ -109,6 +135,63 @@ describe('a run that wants more than small ones leave free', () => {
     expect(await now('p1-a', 4)).toBe(early);
     await ended(early);
     expect(await now('p1-a', 4)).toBeNull();
+  });
+
+  it('holds back none that came before it, also where one that came after it is of a less busy repository', async () => {
+    rig.clock.pass(TEN_MINUTES + 1);
+    await rig.queue('team/other', small('f'));
+    await ended(1);
+    expect(await now('p1-a', 4)).toBe(early);
+  });
+
+  it('keeps its room when one of its lane that came before it is given back', async () => {
+    const [another = 0] = await rig.queue('team/app', newRun({ key: 'g', cpus: 8 }), small('h'));
+    await rig.store.runs.cancel(later, 'not wanted');
+    expect(await now('p2-c', 8)).toBe(early);
+    await ended(early);
+    rig.clock.pass(TEN_MINUTES + 1);
+    expect(await now('p2-c', 8)).toBe(large);
+    await ended(1);
+    expect(await now('p1-a', 4)).toBeNull();
+    expect(queue.roomKept()).toEqual([{ run: another, process: 'p1' }]);
+    await rig.store.runs.sessionEnded('p2-c');
+    expect(await now('p1-a', 4)).toBeNull();
+    expect(queue.roomKept()).toEqual([{ run: another, process: 'p1' }]);
+  });
+
+  it('has no room kept for the time in which it waited for what it needs', async () => {
+    const [needed = 0, needy = 0] = await rig.queue(
+      'team/needs',
+      newRun({ key: 'a', cpus: 1 }),
+      newRun({ key: 'b', cpus: 7, needs: ['a'] }),
+    );
+    for (const run of [early, large, later]) await rig.store.runs.cancel(run, 'not wanted');
+    expect(await now('p2-c', 8)).toBe(needed);
+    rig.clock.pass(TEN_MINUTES + 1);
+    await ended(needed);
+    await ended(1);
+    await now('p1-a', 4);
+    expect(queue.roomKept()).toEqual([]);
+    rig.clock.pass(TEN_MINUTES + 1);
+    await now('p1-a', 4);
+    expect(queue.roomKept()).toEqual([{ run: needy, process: 'p1' }]);
+  });
+
+  it('loses its room to the next that asks where its runner asks for nothing any more', async () => {
+    await ended(1);
+    await now('p1-a', 4);
+    rig.clock.pass(TEN_MINUTES + 1);
+    await ended(2);
+    const gone = new AbortController();
+    const waiting = queue.lease({ ...withFree('p1-b', 4), signal: gone.signal });
+    await settled();
+    await rig.queue('team/x', small('x'));
+    expect(await now('p2-c', 4)).not.toBeNull();
+    gone.abort();
+    await waiting;
+    rig.clock.pass(5_001);
+    expect(await now('p2-d', 4)).toBeNull();
+    expect(queue.roomKept()).toEqual([{ run: large, process: 'p2' }]);
   });
 
   it('holds nothing back any more when it is cancelled, also for a slot that waits', async () => {

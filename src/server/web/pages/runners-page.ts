@@ -29,8 +29,8 @@ function machineSection(machine: Machine, nowMs: number): Markup {
     ${machine.keepsRoomFor.map(
       (run) =>
         html`<p>
-          It keeps room for <a href="/runs/${run}">run #${run}</a>, which has waited long, and takes no later
-          run until that fits.
+          A runner here keeps room for <a href="/runs/${run}">run #${run}</a>, which has waited long, and takes
+          no later run until that fits.
         </p>`,
     )}
     <table>

@@ -27,4 +27,13 @@ describe('the cores and memory of a process', () => {
     rest?.();
     expect(resources.free().freeCpus).toBe(0.8);
   });
+
+  it('take three thirds, however many digits they are given', () => {
+    const resources = new Resources(2, 0);
+    const third = { cpus: 0.666667, memoryBytes: 0 };
+    const taken = [1, 2, 3, 4].map(() => resources.take(third));
+    expect(taken.map(Boolean)).toEqual([true, true, true, false]);
+    for (const release of taken) release?.();
+    expect(resources.free().freeCpus).toBe(2);
+  });
 });

@@ -107,7 +107,7 @@ describe('why a run waits, with the sessions', () => {
     const around = (kept: { run: number; process: string }[], ...sessions: (typeof idle)[]) =>
       explainWait(next, run, { sessions, kept, nowMs: NOW }).reasons[0]?.text;
     expect(around([{ run: 1, process: 'p1' }], idle)).toBe(
-      'it is the next to be leased, when there is room on host7, which takes no later run until then',
+      'it is the next to be leased, when there is room in a runner on host7, which takes no later run until then',
     );
     const later = { ...next, run: 5 };
     const text = (sessions: (typeof idle)[]) =>

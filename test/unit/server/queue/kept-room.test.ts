@@ -3,7 +3,12 @@ import { KeptRoom } from '../../../../src/server/queue/kept-room.ts';
 
 function room() {
   const clock = { ms: 0 };
-  return { kept: new KeptRoom(() => clock.ms), clock };
+  const asking = new Set<string>();
+  const kept = new KeptRoom(
+    () => clock.ms,
+    (process) => asking.has(process),
+  );
+  return { kept, clock, asking };
 }
 
 describe('room that is kept', () => {
@@ -29,14 +34,21 @@ describe('room that is kept', () => {
     expect(kept.list()).toEqual([]);
   });
 
-  it('goes to another process where the first has asked for nothing for two minutes', () => {
-    const { kept, clock } = room();
+  it('goes to another process where the first asks for nothing any more', () => {
+    const { kept, clock, asking } = room();
     kept.keep('p', [3]);
+    asking.add('p');
     clock.ms = 100_000;
     expect(kept.asked('p')).toBe(3);
-    clock.ms = 220_000;
+    clock.ms = 200_000;
     expect(kept.keep('q', [3])).toBeNull();
-    clock.ms = 220_001;
+    asking.delete('p');
+    expect(kept.list()).toEqual([]);
+    expect(kept.asked('p')).toBe(3);
+    // from one request to the next
+    clock.ms = 205_000;
+    expect(kept.keep('q', [3])).toBeNull();
+    clock.ms = 205_001;
     expect(kept.keep('q', [3])).toBe(3);
     expect([kept.keptBy('p'), kept.keptBy('q')]).toEqual([null, 3]);
   });

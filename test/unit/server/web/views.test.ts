@@ -37,7 +37,7 @@ describe('a machine', () => {
     ];
     const { machines } = machinesView(sessions, kept);
     expect(machines).toMatchObject([
-      { machine: 'host1', cpus: 8, heldCpus: 3.3, heldMemoryBytes: 20, keepsRoomFor: [7] },
+      { machine: 'host1', cpus: 12, heldCpus: 3.3, heldMemoryBytes: 20, keepsRoomFor: [7] },
       { machine: 'other', heldCpus: 0, keepsRoomFor: [] },
     ]);
   });
