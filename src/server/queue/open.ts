@@ -9,7 +9,7 @@ import { type Kept, KeptRoom } from './kept-room.ts';
 import type { LeasedRun, LeaseQueue, LeaseRequest } from './queue.ts';
 import type { RunEventHub } from './run-event-hub.ts';
 import { processOf } from './session-id.ts';
-import { shapeOf, toWake, toWakeBeside, toWakeNext, type Waiter } from './waiters.ts';
+import { couldTake, shapeOf, toWake, toWakeBeside, toWakeNext, type Waiter } from './waiters.ts';
 
 export interface LeaseQueueParts {
   readonly runs: RunStore;
@@ -217,6 +217,7 @@ class WaitingLeaseQueue implements LeaseQueue {
         queuedBefore: this.#clock.now() - keepRoomAfterMs,
         kept: () => this.#room.asked(process),
         keep: (starved) => this.#room.keep(process, starved),
+        isAwaited: (wanted) => [...this.#waiting].some(({ request: other }) => couldTake(other, wanted)),
       },
       leaseMs,
       maxCommands,

@@ -95,7 +95,7 @@ export class Lanes {
     let best: LaneHead | null = null;
     for (const runClass of this.#allClasses()) {
       if (!suits(runClass, claim.labels, free) || (runClass.kind === 'command' && !commands)) continue;
-      const lane = this.#bestOf(runClass.id, claim.repos, before ?? Number.MAX_SAFE_INTEGER);
+      const lane = this.#bestOf(runClass.id, claim, free, before ?? Number.MAX_SAFE_INTEGER);
       if (lane && (best === null || isBefore(lane, best))) best = lane;
     }
     return best?.head ?? null;
@@ -141,16 +141,37 @@ export class Lanes {
     return runClass.kind !== 'command' || this.#commandsRunning() < claim.maxCommands;
   }
 
-  #bestOf(runClass: number, repos: readonly string[], before: number): LaneHead | null {
+  #bestOf(runClass: number, claim: Claim, free: Capacity, before: number): LaneHead | null {
     const heads = this.#sql.iterate<LaneHead>(
       `select repository, running, head from lanes
        where class = ? and open = 1 and head is not null order by running, head`,
       runClass,
     );
     for (const lane of heads) {
-      if (lane.head < before && matchesRepository(repos, lane.repository)) return lane;
+      if (lane.head >= before || !matchesRepository(claim.repos, lane.repository)) continue;
+      if (!this.#isLastPlaceAwaited(lane, claim, free)) return lane;
     }
     return null;
+  }
+
+  /**
+   * Whether it is the last that its repository may have at once, and a run that came before it, and that this
+   * claim cannot take, has waited too long while a slot waits that could.
+   */
+  #isLastPlaceAwaited({ repository, running, head }: LaneHead, claim: Claim, free: Capacity): boolean {
+    if (running + 1 < this.#capOf(repository)) return false;
+    const earlier = this.#sql.all<{ class: number }>(
+      `select l.class from lanes l join runs r on r.id = l.head
+       where l.repository = ? and l.head < ? and r.queued_at < ?`,
+      repository,
+      head,
+      claim.room.queuedBefore,
+    );
+    return earlier.some(({ class: id }) => {
+      const runClass = this.#allClasses().find((one) => one.id === id);
+      if (!runClass || suits(runClass, claim.labels, free)) return false;
+      return claim.room.isAwaited({ ...runClass, repository });
+    });
   }
 
   #classFor(run: Pick<NewRun, 'labels' | 'cpus' | 'memoryBytes' | 'kind'>): number {

@@ -153,6 +153,13 @@ export interface ClaimRoom {
   readonly kept: () => number | null;
   /** Of runs that wait too long, the earliest first, the one that room is kept for from now on; null for none. */
   readonly keep: (starved: readonly number[]) => number | null;
+  /** Whether a slot that waits could take such a run, perhaps once its process has more free. */
+  readonly isAwaited: (wanted: Wanted) => boolean;
+}
+
+export interface Wanted extends Capacity {
+  readonly repository: string;
+  readonly labels: readonly string[];
 }
 
 export interface ClaimedRun {

@@ -224,3 +224,51 @@ describe('a run that wants more than small ones leave free', () => {
     expect((await Promise.race([first, again]))?.run).toBe(large);
   });
 });
+
+describe('the last place of a repository with a cap', () => {
+  const gpu = (key: string) => newRun({ key, labels: ['gpu'] });
+  const able = (session: string): LeaseRequest => {
+    const plain = request(session);
+    return { ...plain, session: { ...plain.session, labels: ['gpu'] } };
+  };
+
+  /** A run that any slot can take, one that only few can, and a later one that any can; one at once. */
+  async function runs(): Promise<number[]> {
+    queue = await queues.reopen({ clock: rig.clock });
+    await rig.store.repositories.add({ name: 'team/app', cloneUrl: '/app', maxJobs: 1 });
+    return await rig.queue('team/app', newRun({ key: 'a' }), gpu('b'), newRun({ key: 'c' }));
+  }
+
+  it('is left to a run that came first and has waited ten minutes, where a slot waits that can take it', async () => {
+    const [first = 0, few = 0, later = 0] = await runs();
+    expect((await queue.lease(request('p1-a')))?.run).toBe(first);
+    const waiting = queue.lease(able('p2-b'));
+    await settled();
+    rig.clock.pass(600_001);
+    const recorded = rig.store.runs.record('build1', first, 1, outcome('passed'), 0);
+    const again = queue.lease(request('p1-a'));
+    await recorded;
+    expect((await waiting)?.run).toBe(few);
+    await rig.store.runs.record('build1', few, 1, outcome('passed'), 0);
+    expect((await again)?.run).toBe(later);
+  });
+
+  it('is not left to it before, nor where no slot waits that could take it', async () => {
+    const [first = 0, , later = 0] = await runs();
+    await queue.lease(request('p1-a'));
+    const gone = new AbortController();
+    const waiting = queue.lease({ ...able('p2-b'), signal: gone.signal });
+    await settled();
+    rig.clock.pass(600_000);
+    const recorded = rig.store.runs.record('build1', first, 1, outcome('passed'), 0);
+    expect((await queue.lease(request('p1-a')))?.run).toBe(later);
+    await recorded;
+    gone.abort();
+    await waiting;
+    rig.clock.pass(1);
+    const [another = 0] = await rig.queue('team/app', newRun({ key: 'd' }));
+    const ended = rig.store.runs.record('build1', later, 1, outcome('passed'), 0);
+    expect((await queue.lease(request('p1-a')))?.run).toBe(another);
+    await ended;
+  });
+});

@@ -98,6 +98,7 @@ describe('a claim', () => {
         named.push(starved);
         return null;
       },
+      isAwaited: () => false,
     };
     const claim = { room, freeCpus: 4, freeMemoryBytes: 512, repos: ['team/*'] };
     await rig.claimed({ ...claim, session: 'p1-b' });
