@@ -11,6 +11,7 @@ const NOWHERE: CliContext = {
   columns: 100,
   exitCode: 0,
   onClosedOutput: 'end',
+  leavesOutput: false,
   stdout: () => {},
   stderr: () => {},
   write: async () => {},

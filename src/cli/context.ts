@@ -19,6 +19,8 @@ export interface CliContext {
    * A command that has started something sets a function that brings it to its end, called once.
    */
   onClosedOutput: 'end' | 'ignore' | (() => void);
+  /** At its end the process does not wait until standard output was taken: its reader may stand still for ever. */
+  leavesOutput: boolean;
   stdout(text: string): void;
   /** For much output: resolves when it was taken, so that a slow reader slows the writer. */
   write(bytes: Uint8Array): Promise<void>;
@@ -42,6 +44,7 @@ export function processContext(): CliContext {
     },
     exitCode: 0,
     onClosedOutput: 'end',
+    leavesOutput: false,
     stdout: (text) => void process.stdout.write(text),
     write: (bytes) =>
       new Promise((resolve) => {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { type ApiWebhook, FORGE_KINDS, type ForgeBody, forgeBodySchema } from '../shared/api-forge.ts';
 import { VoleError } from '../shared/errors.ts';
-import { argument, type Options } from './client/client-command.ts';
+import { argument, isServerHere, type Options } from './client/client-command.ts';
 import type { CliContext } from './context.ts';
 
 /** The options that say where a repository lives. */
@@ -36,7 +36,7 @@ export function forgeOf(options: Options, context: CliContext): ForgeBody | unde
   const file = options['forgeTokenFile'];
   if (typeof file !== 'string') throw new VoleError('usage', '--forge needs --forge-token-file');
   const project = options['forgeProject'];
-  const here = options['url'] === undefined;
+  const here = isServerHere(options, context);
   return argument('forge', forgeBodySchema, {
     kind,
     url,

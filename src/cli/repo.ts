@@ -5,7 +5,14 @@ import type { ApiRepository } from '../shared/api.ts';
 import { cloneUrlSchema, repositoryNameSchema } from '../shared/api-names.ts';
 import { counted } from '../shared/counted.ts';
 import { VoleError } from '../shared/errors.ts';
-import { addClientOptions, argument, type Options, printJson, withAdmin } from './client/client-command.ts';
+import {
+  addClientOptions,
+  argument,
+  isServerHere,
+  type Options,
+  printJson,
+  withAdmin,
+} from './client/client-command.ts';
 import { table } from './client/table.ts';
 import type { CliContext } from './context.ts';
 import { addForgeOptions, forgeOf, webhookText } from './forge-options.ts';
@@ -150,13 +157,13 @@ function removeRepo(context: CliContext): Command {
 
 /** A path that exists from here is made absolute where the server is on this machine. */
 function cloneUrl(text: string, options: Options, context: CliContext): string {
-  const relative = /^\.{1,2}(?:\/|$)/.test(text) && options['url'] === undefined;
+  const relative = /^\.{1,2}(?:\/|$)/.test(text) && isServerHere(options, context);
   return argument('clone URL', cloneUrlSchema, relative ? path.resolve(context.cwd, text) : text);
 }
 
 /** Of a path on the server's own host: a mistyped one would be found out with the first push. It may come later. */
 function warnOfPath(url: string, options: Options, context: CliContext): void {
-  if (!url.startsWith('/') || options['url'] !== undefined) return;
+  if (!url.startsWith('/') || !isServerHere(options, context)) return;
   if (!existsSync(url)) context.stderr(`vole: there is no ${url} on this host yet: runs of it will fail\n`);
   else if (!existsSync(path.join(url, '.git')) && !existsSync(path.join(url, 'HEAD')))
     context.stderr(`vole: ${url} is no git repository: runs of it will fail\n`);

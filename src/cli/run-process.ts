@@ -4,7 +4,7 @@ import { reportError } from './report-error.ts';
 
 /**
  * Runs a command line as this process. The exit code is set, not forced, so that what is still being
- * written to a pipe gets there. An error that nobody caught ends the process: what it left half done
+ * written to a pipe gets there, unless the command leaves it. An error that nobody caught ends the process: what it left half done
  * is not to be built upon.
  */
 export async function runProcess(argv: readonly string[]): Promise<void> {
@@ -15,4 +15,5 @@ export async function runProcess(argv: readonly string[]): Promise<void> {
     process.exit(exit);
   });
   process.exitCode = await runCli(argv, context);
+  if (context.leavesOutput) process.exit();
 }

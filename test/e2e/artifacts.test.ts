@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ApiArtifacts } from '../../src/shared/api.ts';
 import { Rig } from '../support/e2e-rig.ts';
@@ -13,6 +15,15 @@ beforeEach(async () => {
   rig = await Rig.start();
 });
 afterEach(() => rig.close());
+
+/** A small artifact and then one of 3 MB. */
+const TWO = {
+  steps: ['echo one > one; head -c 3000000 /dev/urandom > two'],
+  artifacts: [
+    { name: 'first', paths: ['one'] },
+    { name: 'second', paths: ['two'] },
+  ],
+};
 
 async function download(id: number, name: string): Promise<Response> {
   return await fetch(`${rig.facts.http}/api/runs/${id}/artifacts/${name}`, {
@@ -66,13 +77,7 @@ it('artifacts are packed, sent over many frames, listed, and come back as the fi
 
 it('vole artifacts lists what a run has left and saves it, whole or not at all, and over nothing', async () => {
   await rig.repository('o/r', {
-    build: {
-      steps: ['echo one > one; head -c 3000000 /dev/urandom > two'],
-      artifacts: [
-        { name: 'first', paths: ['one'] },
-        { name: 'second', paths: ['two'] },
-      ],
-    },
+    build: TWO,
     none: { steps: ['true'] },
   });
   const [id = 0, none = 0] = await rig.submit('o/r');
@@ -97,7 +102,7 @@ it('vole artifacts lists what a run has left and saves it, whole or not at all, 
   expect(readFileSync(path.join(out, 'one'), 'utf8')).toBe('one\n');
 
   writeFileSync(path.join(out, 'first.tar.gz'), 'mine');
-  const again = await command(String(id), 'first', '-o', out);
+  const again = await command(String(id), 'first', '-o', out); // a folder that is there
   expect([again.code, again.stderr]).toEqual([
     74,
     expect.stringMatching(/first\.tar\.gz is there already.*--force/),
@@ -129,13 +134,114 @@ it('a download that breaks off leaves nothing and says so', async () => {
   const token = path.join(rig.root, 'token');
   writeFileSync(token, rig.facts.token, { mode: 0o600 });
   const out = path.join(rig.root, 'out');
-  const torn = await vole(['artifacts', String(id), 'big', '-o', out, '--url', proxy, '--token-file', token]);
+  const torn = await vole([
+    'artifacts',
+    String(id),
+    'big',
+    '-o',
+    `${out}/`,
+    '--url',
+    proxy,
+    '--token-file',
+    token,
+  ]);
   expect(torn.stderr).toMatch(/^vole: big\.tar\.gz did not come whole: .*; nothing is kept\n$/);
   expect(torn.code).toBe(69);
   expect(readdirSync(out)).toEqual([]);
 
   const full = await vole(['artifacts', String(id), 'big', '-o', '/proc/nowhere', '--data', rig.dataDir]);
   expect([full.code, full.stderr.trim().split('\n').length]).toEqual([74, 1]);
+});
+
+it('-o is a file for one artifact and a folder for several, and what is in the way is said before', async () => {
+  await rig.repository('o/r', { build: TWO });
+  const [id = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  const command = (...args: string[]) =>
+    vole(['artifacts', String(id), ...args, '--data', rig.dataDir], { cwd: rig.root });
+  const at = (...names: string[]) => path.join(rig.root, ...names);
+  const saves = async (...args: string[]) => {
+    const { code, stdout, stderr } = await command(...args);
+    expect([code, stderr]).toEqual([0, '']);
+    return stdout.split('\n').flatMap((line) => line.split(/ {2}/)[0] || []);
+  };
+  const fails = async (code: number, text: RegExp, ...args: string[]) => {
+    const { stdout, stderr, code: ended } = await command(...args);
+    expect([ended, stdout, stderr]).toEqual([code, '', expect.stringMatching(text)]);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  };
+
+  expect(await saves('first', '-o', 'sub/app.tgz')).toEqual(['sub/app.tgz']);
+  expect(execFileSync('tar', ['-tzf', at('sub/app.tgz')]).toString()).toBe('one\n');
+  expect(await saves('first', '-o', 'sub')).toEqual(['sub/first.tar.gz']);
+  expect(await saves('first', 'first', '-o', 'new/')).toEqual(['new/first.tar.gz']);
+  expect(await saves('first', 'second', '-o', 'both')).toEqual(['both/first.tar.gz', 'both/second.tar.gz']);
+  expect(await saves('second')).toEqual(['second.tar.gz']);
+  expect(readdirSync(at('new'))).toEqual(['first.tar.gz']);
+
+  writeFileSync(at('file'), 'mine');
+  await fails(74, /^vole: file is there already: .*--force/, 'first', '-o', 'file');
+  await fails(74, /^vole: file: a file is in the way; /, '--all', '-o', 'file');
+  await fails(74, /^vole: file: a file is in the way; /, '--all', '-o', 'file', '--force');
+  await fails(74, /a file is in the way/, 'first', '-o', 'file/');
+  await fails(74, /a file is in the way/, 'first', '-o', 'file/sub/app.tgz');
+  await fails(74, /\/dev\/null is no regular file/, 'first', '-o', '/dev/null', '--force');
+  expect(readFileSync(at('file'), 'utf8')).toBe('mine');
+
+  mkdirSync(at('taken', 'second.tar.gz'), { recursive: true });
+  await fails(74, /second\.tar\.gz is a folder/, '--all', '-o', 'taken', '--force');
+  expect(readdirSync(at('taken'))).toEqual(['second.tar.gz']);
+  mkdirSync(at('half'));
+  writeFileSync(at('half', 'second.tar.gz'), 'mine');
+  await fails(74, /second\.tar\.gz is there already/, '--all', '-o', 'half');
+  expect(readdirSync(at('half'))).toEqual(['second.tar.gz']);
+
+  await fails(2, /--output is for downloads/, '-o', 'x');
+  await fails(2, /--output is for downloads/, '-o', '-');
+  await fails(2, /--force is for downloads/, '--force');
+  await fails(2, /no artifact 'third'/, '--all', 'third', '-o', 'none');
+  expect(existsSync(at('none'))).toBe(false);
+});
+
+it('a later download that fails says which were saved before', async () => {
+  await rig.repository('o/r', { build: TWO });
+  const [id = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  const proxy = await tornProxy(rig.facts.http, 1_000_000);
+  const token = path.join(rig.root, 'token');
+  writeFileSync(token, rig.facts.token, { mode: 0o600 });
+  const reach = ['--url', proxy, '--token-file', token];
+  const torn = await vole(['artifacts', String(id), '--all', '-o', 'out', ...reach], { cwd: rig.root });
+  expect(torn.stderr).toMatch(
+    /^vole: saved before the fault: out\/first\.tar\.gz\nvole: second\.tar\.gz did not come whole: .*\n$/,
+  );
+  expect(torn.code).toBe(69);
+  expect(readdirSync(path.join(rig.root, 'out'))).toEqual(['first.tar.gz']);
+});
+
+it('SIGINT ends a download to standard output though its reader stands still', async () => {
+  await rig.repository('o/r', {
+    build: { steps: ['head -c 30000000 /dev/urandom > big'], artifacts: [{ name: 'big', paths: ['big'] }] },
+  });
+  const [id = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  const bin = path.resolve(import.meta.dirname, '../../bin/vole.cjs');
+  const args = [bin, 'artifacts', String(id), 'big', '-o', '-', '--data', rig.dataDir];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  rig.cleanup.defer(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (part: Buffer) => (said += part.toString()));
+  await once(child.stdout, 'readable'); // and never read
+  await delay(500);
+  child.kill('SIGINT');
+  const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(10_000) });
+  expect([code, said]).toEqual([
+    130,
+    expect.stringMatching(/^vole: interrupted after \d+ of \d+ bytes of big\.tar\.gz\n$/),
+  ]);
 });
 
 /** Passes on so many bytes of a download and then ends the connection. */

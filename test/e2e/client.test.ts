@@ -188,6 +188,20 @@ describe('vole repo and vole key', () => {
     await ok(['repo', 'rm', 'team/later']);
   });
 
+  it("take a path as the server's where VOLE_URL names it, as with --url", async () => {
+    const tokenFile = path.join(root, 'token-of-env');
+    writeFileSync(tokenFile, `${server.token}\n`);
+    const env = { VOLE_URL: server.httpUrl, VOLE_TOKEN_FILE: tokenFile };
+    const elsewhere = (...args: string[]) => voleCommand(['repo', ...args], { env, cwd: root });
+    const added = await elsewhere('add', 'team/far', '/not/on/this/host.git');
+    expect([added.code, added.stderr]).toEqual([0, '']);
+    const changed = await elsewhere('set', 'team/far', '--clone-url', '/nor/here.git');
+    expect([changed.code, changed.stderr]).toEqual([0, '']);
+    const relative = await elsewhere('set', 'team/far', '--clone-url', './x.git');
+    expect([relative.code, relative.stderr]).toEqual([2, expect.stringContaining('nor an absolute path')]);
+    await ok(['repo', 'rm', 'team/far']);
+  });
+
   it('refuse what is none in one line', async () => {
     await fails(['repo', 'add', 'noslash', source], 2, /repository: "noslash" is not allowed/);
     await fails(['repo', 'add', 'a/b', 'ext::sh -c id'], 2, /clone URL/);

@@ -17,6 +17,7 @@ export function recordedContext(
     columns: given.columns ?? 80,
     exitCode: 0,
     onClosedOutput: 'end',
+    leavesOutput: false,
     stdout: (text) => void (said.out += text),
     write: async (bytes) => void (said.out += Buffer.from(bytes).toString()),
     stderr: (text) => void (said.err += text),

@@ -27,6 +27,12 @@ export function clientOf(options: Options, context: CliContext): ApiClient {
   return new ApiClient(locator(settings));
 }
 
+/** Whether paths mean this machine's: the server is reached by its data directory. A URL may come from the environment. */
+export function isServerHere(options: Options, { env, cwd }: CliContext): boolean {
+  // Warnings are said where the settings are read for the request.
+  return readSettings('client', options, { env, cwd, stderr: () => {} }).url === null;
+}
+
 /**
  * Does something with the server that runs on the data directory or at the URL; where none runs on
  * the directory, with the directory itself, so that a host is set up before its first start.

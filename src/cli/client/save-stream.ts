@@ -1,104 +1,109 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import path from 'node:path';
-import { Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { oneLine, VoleError } from '../../shared/errors.ts';
-import { makeFolder } from '../../shared/platform/make-folder.ts';
 import type { CliContext } from '../context.ts';
 import { Progress } from '../progress.ts';
+import { PartFile } from './part-file.ts';
 
 const MIB = 1024 * 1024;
+/** A connection that a firewall has dropped says nothing, and would be waited for without end. */
+const STALL_MS = 60_000;
 
 export interface SaveHow {
-  /** Where the file goes, made if it is not there; `-` is standard output. */
-  readonly folder: string;
+  /** The file, in a folder that is there; null is standard output. */
+  readonly target: string | null;
   /** A file that is there is replaced. */
   readonly isForced: boolean;
   readonly json: boolean;
+  /** So long without a byte, and it fails. */
+  readonly stallMs?: number;
 }
 
 /**
- * Writes a reply's body to the file, which has its name once it is complete, and gives its path; null where
- * it went to standard output. Short of its length, ended by a signal or not written, it leaves nothing.
+ * Writes a reply's body to the file, which has its name once it is complete, or to standard output. Short
+ * of its length, ended by a signal or not written, it leaves no file.
  */
 export async function saveStream(
   body: IncomingMessage,
   { file, bytes }: { readonly file: string; readonly bytes: number },
-  { folder, isForced, json }: SaveHow,
+  { target, isForced, json, stallMs = STALL_MS }: SaveHow,
   context: CliContext,
-): Promise<string | null> {
+): Promise<void> {
   let done = 0;
-  const counter = new Transform({
-    transform(chunk: Buffer, _encoding, next) {
-      done += chunk.length;
-      progress.moved();
-      next(null, chunk);
-    },
-  });
+  let part: PartFile | null = null;
   const interrupted = new AbortController();
-  const stops = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
-    context.onSignal(signal, () => interrupted.abort()),
+  const { signal } = interrupted;
+  const stops = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) =>
+    context.onSignal(name, () => interrupted.abort()),
   );
-  const toOutput = folder === '-';
-  const target = path.join(folder, file);
-  const part = `${target}.part-${process.pid}`;
-  const progress = new Progress(context, json || toOutput, () => ({
+  const progress = new Progress(context, json || target === null, () => ({
     what: file,
     done: Math.floor(done / MIB),
     total: Math.ceil(bytes / MIB),
     note: 'MiB',
   }));
+  const write = async (chunk: Buffer): Promise<void> => {
+    await (part ?? context).write(chunk);
+    done += chunk.length;
+    progress.moved();
+  };
   try {
-    if (!toOutput) await makeRoom(folder, target, isForced);
-    const { signal } = interrupted;
-    if (toOutput) await pipeline(body, counter, toStandardOutput(context), { signal });
-    else await pipeline(body, counter, createWriteStream(part, { flags: 'wx' }), { signal });
+    part = target === null ? null : await PartFile.open(target);
+    await untilAborted(signal, () => copy(body, write, stallMs));
     if (done !== bytes) throw new Error(`it ended after ${done} of ${bytes} bytes`);
-    if (!toOutput) await rename(part, target);
-    return toOutput ? null : target;
+    signal.throwIfAborted();
+    await part?.place(isForced);
   } catch (error) {
     body.destroy();
-    if (!toOutput) await rm(part, { force: true });
-    if (interrupted.signal.aborted)
-      throw new VoleError(
-        'interrupted',
-        `interrupted after ${done} of ${bytes} bytes of ${file}; nothing is kept`,
-      );
-    throw faultOf(error, file, target);
+    const left = part ? await part.discard() : null;
+    const kept = left === null ? 'nothing is kept' : `remove ${left}`;
+    const end = target === null ? '' : `; ${kept}`;
+    if (!signal.aborted) throw faultOf(error, file, target, end);
+    context.leavesOutput = target === null;
+    throw new VoleError('interrupted', `interrupted after ${done} of ${bytes} bytes of ${file}${end}`);
   } finally {
     progress.end();
     for (const stop of stops) stop();
   }
 }
 
-async function makeRoom(folder: string, target: string, isForced: boolean): Promise<void> {
-  makeFolder(folder);
-  const there = await stat(target).catch(() => null);
-  if (there?.isDirectory()) throw new VoleError('io-error', `${target} is a folder`);
-  if (there && !isForced)
-    throw new VoleError(
-      'io-error',
-      `${target} is there already: give --force to replace it, or another --output`,
-    );
+/** Does not wait for the work's own end after that: the reader of standard output may never take a byte more. */
+async function untilAborted(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  await Promise.race([work(), aborted]);
 }
 
-function toStandardOutput(context: CliContext): (source: AsyncIterable<Buffer>) => Promise<void> {
-  return async (source) => {
-    for await (const chunk of source) await context.write(chunk);
-  };
+/** Time counts only while the connection is waited for, not while a slow reader is. */
+async function copy(
+  body: IncomingMessage,
+  write: (chunk: Buffer) => Promise<void>,
+  stallMs: number,
+): Promise<void> {
+  const stalled = (): void => void body.destroy(new Error(`nothing came for ${stallMs / 1000} s`));
+  let timer = setTimeout(stalled, stallMs);
+  try {
+    for await (const chunk of body) {
+      clearTimeout(timer);
+      await write(chunk as Buffer);
+      timer = setTimeout(stalled, stallMs);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What the disk says names the file; all else is the connection's. */
-function faultOf(error: unknown, file: string, target: string): VoleError {
+function faultOf(error: unknown, file: string, target: string | null, end: string): VoleError {
   if (error instanceof VoleError) return error;
   const { code, syscall } = error as NodeJS.ErrnoException;
-  const isDisk = ['open', 'write', 'rename', 'mkdir', 'close'].includes(syscall ?? '');
-  if (isDisk)
+  const isDisk = ['open', 'write', 'link', 'rename', 'unlink', 'close'].includes(syscall ?? '');
+  if (isDisk && target !== null)
     return new VoleError(code === 'ENOSPC' ? 'disk-full' : 'io-error', `${target}: ${oneLine(error)}`, {
       cause: error,
     });
-  const what = `${file} did not come whole: ${oneLine(error)}; nothing is kept`;
-  return new VoleError('server-unreachable', what, { cause: error });
+  return new VoleError('server-unreachable', `${file} did not come whole: ${oneLine(error)}${end}`, {
+    cause: error,
+  });
 }
