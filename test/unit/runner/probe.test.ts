@@ -23,7 +23,7 @@ const dead = (run: number, facts: Partial<DeadRun> = {}): DeadRun => ({
   dispose: () => void said.push(`tree ${run} gone`),
   ...facts,
 });
-const leases = (...keys: string[]) => ({ keys, dispose: () => void said.push(`keys ${keys} gone`) });
+const leases = (...keys: string[]) => ({ keys, dispose: () => void said.push(`keys ${keys.join()} gone`) });
 
 const start = (left: Pick<Swept, 'dead' | 'leases'>): Promise<string | null> => {
   const note = (facts: object, line: string): void => void said.push(`${line} ${JSON.stringify(facts)}`);
