@@ -30,6 +30,8 @@ export interface RunnerOptions {
   readonly minFree: SizeOrShare;
   readonly trimIntervalMs: number;
   readonly drainTimeoutMs: number;
+  /** Whether the server outlives this process, so that a later start has somebody to tell what was not reported. */
+  readonly keepUnreported: boolean;
   readonly killGraceMs: number;
   readonly logLimitBytes: number;
   readonly artifactLimitBytes: number;

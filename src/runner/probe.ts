@@ -6,6 +6,7 @@ import { givenBack } from './runs/run-outcomes.ts';
 import { SpoolReader } from './runs/spool-reader.ts';
 import { type Disconnect, standingLease } from './session/session.ts';
 import { SessionLink } from './slots/session-link.ts';
+import type { LeftLeases } from './sweep/left-leases.ts';
 import type { DeadRun, Swept } from './sweep/sweep.ts';
 
 /** Reports that a run was lost with its runner; the server decides whether it is queued again. */
@@ -28,6 +29,7 @@ export async function probe(
   left: Pick<Swept, 'dead' | 'leases'>,
   signal: AbortSignal,
 ): Promise<string | null> {
+  if (signal.aborted) return null;
   let refused: Disconnect | null = null;
   const link = new SessionLink({
     connect: options.connect,
@@ -52,7 +54,7 @@ export async function probe(
       return null;
     }
     for (const run of left.dead) await report(link, run, session.welcome.server, options);
-    for (const key of left.leases) await giveBack(link, key, options);
+    for (const leases of left.leases) await giveBackAll(link, leases, options);
     return session.welcome.server;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -60,7 +62,10 @@ export async function probe(
   }
 }
 
-/** Runs of another server or account are not ours to report: their leases run out. */
+/**
+ * Runs of another server or account are not ours to report: their leases run out. One that could not be
+ * reported, since this runner was told to end meanwhile, keeps its tree: the next start knows of it by that.
+ */
 async function report(
   link: SessionLink,
   run: DeadRun,
@@ -72,23 +77,33 @@ async function report(
     const reporter = new Reporter(link, run, spool, { cancel: () => {}, stale: () => {} });
     const { reported } = await reporter.finish(LOST, spool?.size ?? 0);
     spool?.close();
+    if (reported === 'abandoned') return;
     options.log.info({ run: run.run, attempt: run.attempt, reported }, 'reported as lost');
   }
   run.dispose();
 }
 
-/** A job that was accepted by the reply to its lease, and of which there is no tree. */
-async function giveBack(link: SessionLink, key: string, options: RunnerOptions): Promise<void> {
+/** Their keys stay for the next start until the server has answered for all of them. */
+async function giveBackAll(link: SessionLink, leases: LeftLeases, options: RunnerOptions): Promise<void> {
+  for (const key of leases.keys) {
+    if (!(await giveBack(link, key, options))) return;
+  }
+  leases.dispose();
+}
+
+/** A job that was accepted by the reply to its lease, and of which there is no tree. False where nobody answered. */
+async function giveBack(link: SessionLink, key: string, options: RunnerOptions): Promise<boolean> {
   for (let session = await link.session(); session; session = await link.session()) {
     const leased = await session.lease(standingLease(key));
-    if (leased.type === 'idle') return;
+    if (leased.type === 'idle') return true;
     if (leased.type === 'disconnected') continue;
     const { run, attempt } = leased;
     const recorded = await session.record(run, attempt, givenBack('its runner died before it began'), 0);
     if (recorded.type === 'disconnected') continue;
     options.log.info({ run, attempt }, 'given back: its runner died before it began');
-    return;
+    return true;
   }
+  return false;
 }
 
 function refusalOf({ reason, code, why }: Disconnect): VoleError {

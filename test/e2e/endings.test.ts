@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { Rig } from '../support/e2e-rig.ts';
 import { until } from '../support/until.ts';
+import type { VoleProcess } from '../support/vole-process.ts';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -138,6 +139,64 @@ describe('a second SIGTERM', () => {
     expect((await runner.ended).code).toBe(130);
     for (const id of inFlight) expect(await rig.run(id)).toMatchObject({ state: 'queued' });
     expect(ours()).toEqual([]);
+  });
+});
+
+/** A signal that is not taken for the one before. */
+async function another(runner: VoleProcess): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1050));
+  runner.kill('SIGTERM');
+}
+
+/** A runner that starts now reports the run, which had not been, and leaves nothing of it. */
+async function theNextReports(id: number): Promise<void> {
+  expect(ours()).toEqual([]);
+  expect(leftovers()).toEqual([expect.stringMatching(`^jobs/${id}-1\\.`)]);
+  const next = rig.runner();
+  await next.says(/reported as lost/);
+  await rig.runIs(id, (run) => run.attempt === 2 && run.lostCount === 1);
+  expect(await rig.output(id, 1)).toContain('begun');
+  await rig.ended(id);
+  next.kill('SIGTERM');
+  expect((await next.ended).code).toBe(0);
+  expect(leftovers()).toEqual([]);
+}
+
+describe('a run that a runner ends without a report', () => {
+  const only = async (steps: string[]) => {
+    await rig.repository('o/r', { a: { steps, env: { RIG: rig.root } } });
+    const [id = 0] = await rig.submit('o/r');
+    const runner = rig.runner(['--kill-grace', '60']);
+    await rig.logHas(id, 'begun');
+    return { id, runner };
+  };
+
+  it('at a third SIGTERM is reported as lost by the next start, at once', async () => {
+    const deaf = "trap '' TERM; echo begun; while :; do sleep 0.1; done";
+    const { id, runner } = await only([`[ $VOLE_ATTEMPT = 2 ] || { ${deaf}; }`]);
+    runner.kill('SIGTERM');
+    await another(runner);
+    await another(runner);
+    expect((await runner.ended).code).toBe(130);
+    expect(runner.stderr).toContain(`not reported: run ${id} (interrupted)`);
+    await theNextReports(id);
+  });
+
+  it('since its server is away is reported as lost by the next start too', async () => {
+    const gate = path.join(rig.root, 'go');
+    const { id, runner } = await only([`echo begun; until [ -e ${gate} ]; do sleep 0.02; done`]);
+    const { ssh, http } = rig.facts;
+    rig.server.kill('SIGKILL');
+    await rig.server.ended;
+    await runner.says(/"tries":1/);
+    writeFileSync(gate, '');
+    await until('it has ended', () => ours().length === 0);
+    runner.kill('SIGTERM');
+    await another(runner);
+    expect((await runner.ended).code).toBe(130);
+    expect(runner.stderr).toContain(`not reported: run ${id} (`);
+    await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
+    await theNextReports(id);
   });
 });
 

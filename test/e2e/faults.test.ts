@@ -173,6 +173,24 @@ describe('a job that is leased with the record of the one before', () => {
     expect(executed()).toBe('a\nb\n');
   });
 
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'goes back at the next start also where one before that ended by %s, as a supervisor does it',
+    async (signal) => {
+      const { proxy, second, runner, executed } = await heldAtItsEnd([]);
+      await rig.runIs(second, (run) => run.state === 'running');
+      runner.kill('SIGKILL');
+      await runner.ended;
+      const away = ['--server', `ssh://tester@127.0.0.1:${proxy.port}`, '--log-level', 'debug'];
+      const between = rig.runner(['--dir', path.join(rig.root, 'one'), ...away]);
+      await between.says(/"step":"probe"/);
+      between.kill(signal);
+      await between.ended;
+      rig.runner(['--dir', path.join(rig.root, 'one')]);
+      expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
+      expect(executed()).toBe('a\nb\n');
+    },
+  );
+
   it.each([
     ['late', (proxy: Proxy) => proxy.release()],
     [

@@ -38,6 +38,7 @@ export class FakeServer {
   /** One after the other; the last again and again. */
   published: Published[] = [];
   readonly asked: PublishRequest[] = [];
+  onLease: (request: LeaseRequest) => Reply<'job' | 'idle'> | null = () => null;
   onPublish: () => Ok | null = () => null;
   onConnect: (session: FakeSession) => void = () => {};
   #current: FakeSession | null = null;
@@ -111,6 +112,7 @@ export class FakeSession implements SessionConnection {
     this.welcome = {
       type: 'welcome',
       session: 's',
+      server: 'abcd',
       protocol,
       leaseSeconds,
       limits: { frameBytes },
@@ -125,7 +127,9 @@ export class FakeSession implements SessionConnection {
     this.#end(this.#ended);
   }
 
-  async lease(): Promise<Reply<'job' | 'idle'>> {
+  async lease(request: LeaseRequest): Promise<Reply<'job' | 'idle'>> {
+    const answer = this.#ended ? null : this.#server.onLease(request);
+    if (answer) return answer;
     const disconnect = await this.closed;
     return { type: 'disconnected', disconnect };
   }
@@ -168,7 +172,7 @@ export class FakeSession implements SessionConnection {
   recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease {
     const { run, attempt, outcome, logLength, rest } = record;
     this.#server.leases.push(request);
-    return { recorded: this.record(run, attempt, outcome, logLength, rest), leased: this.lease() };
+    return { recorded: this.record(run, attempt, outcome, logLength, rest), leased: this.lease(request) };
   }
 
   async close(): Promise<void> {

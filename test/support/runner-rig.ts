@@ -67,6 +67,7 @@ export class RunnerRig {
       jobs: 1,
       once: false,
       exitStatus: false,
+      keepUnreported: true,
       leaseWaitMs: 60_000,
       noCache: false,
       cacheSize: { bytes: 1e12 },

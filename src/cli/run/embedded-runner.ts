@@ -79,6 +79,7 @@ export async function embeddedRunner(
     jobs: settings.jobs,
     once: false,
     exitStatus: false,
+    keepUnreported: false, // the server ends with us
     leaseWaitMs: 60_000,
     ...limitsOf(settings),
     agent: null,

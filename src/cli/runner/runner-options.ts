@@ -155,6 +155,7 @@ export function runnerOptions(
     ...limitsOf(settings),
     agent,
     hostJobs: settings.hostJobs,
+    keepUnreported: true,
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),
     log,

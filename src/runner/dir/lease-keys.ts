@@ -14,7 +14,7 @@ export class LeaseKeys {
   readonly #folder: string;
   readonly #files = new Map<number, number>();
 
-  /** `folder`: of this process alone, which a sweep removes after its death. */
+  /** `folder`: of this process alone, which a sweep takes after its death. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -44,9 +44,11 @@ export class LeaseKeys {
 }
 
 /** What a dead process has left in its folder; anything that is no such file is passed over. */
-export function leftLeaseKeys(folder: string): string[] {
+export function leftLeaseKeys(folder: string): { name: string; key: string }[] {
   const names = readdirSync(folder).filter((name) => FILE.test(name));
-  return names.map((name) => keyIn(path.join(folder, name))).filter((key) => KEY.test(key));
+  return names
+    .map((name) => ({ name, key: keyIn(path.join(folder, name)) }))
+    .filter(({ key }) => KEY.test(key));
 }
 
 function keyIn(file: string): string {

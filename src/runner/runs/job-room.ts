@@ -24,7 +24,7 @@ export interface RoomParts {
   readonly saved: SavedCheckouts;
   /** Id of the server whose run numbers these are. */
   readonly server: string;
-  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello' | 'container'> & {
+  readonly options: Pick<RunnerOptions, 'noCache' | 'home' | 'hello' | 'container' | 'keepUnreported'> & {
     endpoint: { account: string };
   };
   readonly cgroups: JobCgroups;
@@ -82,7 +82,11 @@ export function roomMaker(parts: RoomParts) {
           namespace.release({ remove: options.noCache });
           if (spec.imageFile !== null) parts.built.trimSoon();
         },
-        dispose: () => made.dispose({ reusable }),
+        leave: ({ reported }) => {
+          // The next start on the directory reports it then: the log is there, and the record says whose it is.
+          if (!reported && options.keepUnreported) made.keep();
+          else made.dispose({ reusable });
+        },
       };
     } catch (error) {
       tree?.dispose({ reusable: false });

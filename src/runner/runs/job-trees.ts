@@ -38,6 +38,8 @@ export interface HeldTree {
   readonly spool: SpoolReader;
   /** Moves it out of the way. `reusable`: no process of the job can still be at it. Idempotent. */
   dispose(how: { reusable: boolean }): void;
+  /** Closes what is open of it and leaves it where it stands. Idempotent, and final as `dispose` is. */
+  keep(): void;
 }
 
 /**
@@ -69,13 +71,18 @@ export class JobTrees {
   make(identity: OwnerIdentity): HeldTree {
     const { namespace } = identity;
     const tree = this.#renewed(identity) ?? this.#fresh(identity);
-    let disposed = false;
+    let ended = false;
     const dispose = ({ reusable }: { reusable: boolean }): void => {
-      if (disposed) return;
-      disposed = true;
-      if (!reusable || !this.#keep(tree, namespace)) this.#discard(tree);
+      if (ended) return;
+      ended = true;
+      if (!reusable || !this.#spared(tree, namespace)) this.#discard(tree);
     };
-    return { path: tree.path, owner: tree.owner, spool: tree.spool, dispose };
+    const keep = (): void => {
+      if (ended) return;
+      ended = true;
+      closeFiles(tree);
+    };
+    return { path: tree.path, owner: tree.owner, spool: tree.spool, dispose, keep };
   }
 
   /** Idempotent. */
@@ -118,7 +125,7 @@ export class JobTrees {
   }
 
   /** False where it cannot be used again. */
-  #keep(tree: Tree, namespace: string): boolean {
+  #spared(tree: Tree, namespace: string): boolean {
     if (this.#closed || tree.spool.size > MOST_LOG_BYTES) return false;
     try {
       const scripts = scriptsIn(tree);
@@ -141,10 +148,14 @@ export class JobTrees {
   }
 
   #discard(tree: Tree): void {
-    tree.spool.close();
-    tree.owner.close();
+    closeFiles(tree);
     this.#trash.tryPut(tree.path);
   }
+}
+
+function closeFiles({ spool, owner }: Tree): void {
+  spool.close();
+  owner.close();
 }
 
 /** The step scripts in a tree that is as it was made but for them; null where more is different. */

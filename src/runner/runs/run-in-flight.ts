@@ -25,7 +25,7 @@ import { type PortServices, WorkerPort } from './worker-port.ts';
 /** What a run holds on this host while it executes. */
 export interface JobRoom {
   readonly paths: JobPaths;
-  /** The file at `paths.spool`; closed by `dispose`. */
+  /** The file at `paths.spool`; closed by `leave`. */
   readonly spool: SpoolReader;
   readonly cgroup: string | null;
   readonly marker: string;
@@ -35,8 +35,11 @@ export interface JobRoom {
   closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
   releaseCache(how: { joined: boolean }): void;
-  /** Moves the tree out of the way; only once the log was sent. Deleting goes on behind it. */
-  dispose(): void;
+  /**
+   * Moves the tree out of the way, once the log was sent; deleting goes on behind it. A run that was not
+   * `reported` leaves its tree to the next start on the directory, where that can report it.
+   */
+  leave(how: { reported: boolean }): void;
 }
 
 /** The process-wide services that a run uses. */
@@ -71,7 +74,7 @@ const GONE_MS = 10_000;
 /**
  * One run from its acceptance to its record. The order of the end is what keeps the promises: the
  * task has ended, then every process is gone, then the guards are released, then the log is
- * complete on the server, then the record, then the tree goes.
+ * complete on the server, then the record, then the tree goes; without a record it stays.
  */
 export class RunInFlight {
   readonly spec: JobSpec;
@@ -117,7 +120,7 @@ export class RunInFlight {
     this.#abort.abort(new Error('the run was not accepted'));
     const room = await this.#room?.catch(() => null);
     room?.releaseCache({ joined: false });
-    room?.dispose();
+    room?.leave({ reported: true }); // there is nothing to report of it
   }
 
   /** Never rejects: what goes wrong is the outcome. `next`: asked for with the record where that may be. */
@@ -138,8 +141,9 @@ export class RunInFlight {
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
     const outcome = outcomeOfEnd(end, this.#stop, Date.now() - this.#startedAt);
     const report = await this.#report(outcome, logLength, reporter);
-    if (removal) removal.reported();
-    else room.dispose();
+    const reported = report.reported !== 'abandoned';
+    if (removal) removal.ended({ reported });
+    else room.leave({ reported });
     return report;
   }
 
@@ -298,7 +302,7 @@ export class RunInFlight {
     const removal = new Removal({
       remove: () => objects.end({ threadDied }),
       release,
-      dispose: () => room.dispose(),
+      leave: (how) => room.leave(how),
       warn,
     });
     this.#services.afterwards.add(() => removal.go());

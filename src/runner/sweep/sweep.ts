@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { counted } from '../../shared/counted.ts';
@@ -17,13 +17,13 @@ import { KilledProcesses } from '../../shared/platform/killed-processes.ts';
 import { envOf, type ProcessStat, processesWithEnvPrefix } from '../../shared/platform/processes.ts';
 import { agentMarkerPrefix } from '../agent/agent-marker.ts';
 import { NEW_PREFIX } from '../dir/job-tree.ts';
-import { leftLeaseKeys } from '../dir/lease-keys.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { ProcessSeats } from '../dir/process-seats.ts';
 import type { Trash } from '../dir/trash.ts';
 import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
+import { type LeftLeases, takeLeftLeases } from './left-leases.ts';
 import { hostFacts, leftoversOf, type OwnerFacts, ownerState } from './owner-state.ts';
 import { ELSEWHERE, isAbandoned, markerOf, TAKEN, TREE } from './unowned-trees.ts';
 
@@ -39,8 +39,7 @@ export interface DeadRun {
 
 export interface Swept {
   readonly dead: readonly DeadRun[];
-  /** Keys of leases that dead processes may have been given a job for and never begun it. */
-  readonly leases: readonly string[];
+  readonly leases: readonly LeftLeases[];
   /** What was cleaned, and what was left and why, a line each. */
   readonly lines: readonly string[];
 }
@@ -71,7 +70,7 @@ export async function sweep(
     await sweeper.lost();
     await sweeper.agents();
     await sweeper.trees();
-    sweeper.fifos();
+    sweeper.leases();
     await sweeper.cgroups();
     await sweeper.engine();
     new ProcessSeats(dir).started(process);
@@ -88,7 +87,7 @@ class Sweeper {
   readonly #process: string;
   readonly #engine: SweptEngine;
   readonly #dead: DeadRun[] = [];
-  readonly #leases: string[] = [];
+  readonly #leases: LeftLeases[] = [];
   readonly #lines: string[] = [];
   #engineSwept = false;
   #waitedForInits = false;
@@ -171,15 +170,12 @@ class Sweeper {
     this.#lines.push(...(await removeLabelled(facts, this.#dir.id, (process) => this.#seats.lives(process))));
   }
 
-  fifos(): void {
+  /** And the FIFOs, sockets and spare trees beside their keys. After the trees, which are reported before. */
+  leases(): void {
     const folder = this.#dir.layout.fifos;
     if (!existsSync(folder)) return;
-    for (const process of readdirSync(folder)) {
-      if (this.#seats.lives(process)) continue;
-      const own = path.join(folder, process);
-      if (lstatSync(own).isDirectory()) this.#leases.push(...leftLeaseKeys(own));
-      this.#put(own);
-    }
+    const lives = (process: string): boolean => this.#seats.lives(process);
+    this.#leases.push(...takeLeftLeases(folder, this.#process, lives, (file) => this.#put(file)));
   }
 
   async #tree(tree: string): Promise<void> {

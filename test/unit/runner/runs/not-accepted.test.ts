@@ -18,9 +18,9 @@ const SPEC = jobSpecSchema.parse({
 /** A run whose room is made by the test, and what became of the room. */
 function runWith(makeRoom: (signal: AbortSignal) => Promise<void>, spec: JobSpec = SPEC) {
   const done: string[] = [];
-  const room: Pick<JobRoom, 'releaseCache' | 'dispose'> = {
+  const room: Pick<JobRoom, 'releaseCache' | 'leave'> = {
     releaseCache: ({ joined }) => void done.push(`released ${joined}`),
-    dispose: () => void done.push('disposed'),
+    leave: ({ reported }) => void done.push(reported ? 'disposed' : 'kept'),
   };
   const services: Pick<RunServices, 'makeRoom' | 'hostJobs' | 'engine'> = {
     hostJobs: 'trusted',

@@ -11,7 +11,7 @@ function removalOf(answers: (string | null)[]) {
       return answers.shift() ?? null;
     },
     release: () => void said.push('release'),
-    dispose: () => void said.push('dispose'),
+    leave: ({ reported }) => void said.push(reported ? 'dispose' : 'keep'),
     warn: (what) => void said.push(what),
   });
   return { removal, said };
@@ -23,19 +23,26 @@ it('a removal lets the guards go once it is done, and the tree once the run is r
   await removal.tried;
   await turn();
   expect(said).toEqual(['remove', 'release']);
-  removal.reported();
+  removal.ended({ reported: true });
   expect(await done).toBe(true);
   expect(said).toEqual(['remove', 'release', 'dispose']);
 });
 
 it('one that fails keeps both until it is tried again, and says why once', async () => {
   const { removal, said } = removalOf(['away', 'away']);
-  removal.reported();
+  removal.ended({ reported: true });
   expect(await removal.go()).toBe(false);
   expect(await removal.go()).toBe(false);
   expect(said).toEqual(['remove', expect.stringContaining('away'), 'remove']);
   expect(await removal.go()).toBe(true);
   expect(said.slice(-3)).toEqual(['remove', 'release', 'dispose']);
+});
+
+it('the tree of a run that was not reported stays', async () => {
+  const { removal, said } = removalOf([]);
+  removal.ended({ reported: false });
+  expect(await removal.go()).toBe(true);
+  expect(said).toEqual(['remove', 'release', 'keep']);
 });
 
 it('a slot waits where as many removals as slots are tried for the first time', async () => {
