@@ -5,8 +5,8 @@ import { recordedContext } from '../../support/cli-context.ts';
 it('a token file is a path of this host only where the server is here', () => {
   const options = { forge: 'github', forgeTokenFile: 'bot-token' };
   const fileOf = (given: object, env: Record<string, string> = {}) =>
-    forgeOf({ ...options, ...given }, recordedContext({ cwd: '/work', env }))?.tokenFile;
-  expect(fileOf({ data: '/data' })).toBe('/work/bot-token');
+    forgeOf({ ...options, ...given }, recordedContext({ cwd: '/there', env }))?.tokenFile;
+  expect(fileOf({ data: '/data' })).toBe('/there/bot-token');
   const elsewhere = { url: 'http://127.0.0.1:1', forgeTokenFile: '/etc/token' };
   expect(fileOf(elsewhere)).toBe('/etc/token');
   // relative, so that it is refused, whichever way the URL was given
