@@ -4,7 +4,7 @@ import { guardName } from '../../shared/dir-layout.ts';
 import type { HeldGuard } from '../../shared/lock/types.ts';
 import type { RunnerDir } from '../dir/open-dir.ts';
 import { foreignIn } from './foreign-files.ts';
-import { CONFIG_FILES, MODELS_FILE, NO_MODELS, searchProgram, shellWrapper } from './home-files.ts';
+import { CONFIG_FILES, searchProgram, shellWrapper } from './home-files.ts';
 
 /** Where the server keeps its sessions, below HOME: the one thing that stays from one start to the next. */
 const STORE = ['.local', 'share', 'opencode'];
@@ -87,7 +87,6 @@ export class AgentHome {
       folders: ['.config', CONFIG, `${CONFIG}/node_modules`, 'shell', 'bin', 'tmp'],
       files: new Map([
         ...Object.entries(CONFIG_FILES).map(([name, text]): [string, string] => [`${CONFIG}/${name}`, text]),
-        [MODELS_FILE, NO_MODELS],
         ['shell/bash', shell],
         ['bin/rg', searchProgram(process.execPath, searchFile)],
       ]),

@@ -16,13 +16,6 @@ export const CONFIG_FILES: Readonly<Record<string, string>> = {
   '.gitignore': ['node_modules', 'package.json', 'package-lock.json', 'bun.lock', '.gitignore'].join('\n'),
 };
 
-/**
- * All models of all providers that the server knows of by itself: none, since it is told of those that it may
- * use. It would work through thousands of them for each workspace, which costs a second and more.
- */
-export const MODELS_FILE = 'models.json';
-export const NO_MODELS = '{}\n';
-
 /** As a word of the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

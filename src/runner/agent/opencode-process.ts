@@ -4,7 +4,6 @@ import type { AgentNamespace } from '../../shared/agent/access.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
 import { processStat, withDescendants } from '../../shared/platform/processes.ts';
 import { type Program, startProgram } from '../../shared/platform/program.ts';
-import { MODELS_FILE } from './home-files.ts';
 
 /** On a host that is busy it takes many times what it takes alone. */
 const START_MS = 60_000;
@@ -88,7 +87,6 @@ function environment(parts: ProcessParts, password: string): Record<string, stri
     OPENCODE_SERVER_PASSWORD: password,
     // In place of the host's, where an agent that is root could write.
     OPENCODE_TEST_MANAGED_CONFIG_DIR: `${parts.home}/managed`,
-    OPENCODE_MODELS_PATH: `${parts.home}/${MODELS_FILE}`,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(parts.config),
     ...Object.fromEntries(SWITCHED_OFF.map((name) => [`OPENCODE_DISABLE_${name}`, '1'])),
   };

@@ -60,9 +60,6 @@ describe.each([true, false])(
         for (const secret of [SERVICE_KEY, OF_THE_RUNNER]) expect(environment).not.toContain(secret);
         for (const secret of [SERVICE_KEY, DOCUMENTATION_KEY, password]) expect(lines).not.toContain(secret);
         expect(environment.includes(DOCUMENTATION_KEY)).toBe(!namespaced);
-        // The catalogue of all models that there are would be worked through for each workspace.
-        const catalogue = /OPENCODE_MODELS_PATH=([^\0]+)/.exec(environment)?.[1] ?? '';
-        expect(readFileSync(catalogue, 'utf8')).toBe('{}\n');
         expect(statSync(path.join(rig.dir.layout.agent, '0')).mode & 0o777).toBe(0o700);
         if (namespaced) expect(seen).not.toContain('vitest');
 
