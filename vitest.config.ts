@@ -1,8 +1,8 @@
 import os from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** Tests wait for other processes most of the time, so three at once do well on two cores. */
-const workers = Math.max(3, os.availableParallelism() - 1);
+/** Tests wait for other processes most of the time, so two at once do well on two cores. */
+const workers = Math.max(2, os.availableParallelism() - 1);
 
 /**
  * `unit` needs neither a build nor a disk; the others run the built program, its worker threads and
