@@ -30,6 +30,6 @@ export function fits(wanted: Capacity, free: Capacity): boolean {
  * binary form, and a host whose cores do not come back whole after a few jobs would never again take the job that
  * wants all of them. Three thirds fit, however many digits they are given.
  */
-export function thousandths(cpus: number): number {
+function thousandths(cpus: number): number {
   return Math.floor(cpus * 1000 + 1e-6);
 }

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ApiArtifacts } from '../../src/shared/api.ts';
 import { Rig } from '../support/e2e-rig.ts';
+import { until } from '../support/until.ts';
 import { vole } from '../support/vole-process.ts';
 
 let rig: Rig;
@@ -24,6 +24,22 @@ const TWO = {
     { name: 'second', paths: ['two'] },
   ],
 };
+
+/** A run of this job that has ended. */
+async function ended(build: object): Promise<number> {
+  await rig.repository('o/r', { build } as never);
+  const [id = 0] = await rig.submit('o/r');
+  rig.runner();
+  await rig.ended(id);
+  return id;
+}
+
+/** What a client needs to reach the server through the proxy that breaks off. */
+async function torn(): Promise<string[]> {
+  const token = path.join(rig.root, 'token');
+  writeFileSync(token, rig.facts.token, { mode: 0o600 });
+  return ['--url', await tornProxy(rig.facts.http, 1_000_000), '--token-file', token];
+}
 
 async function download(id: number, name: string): Promise<Response> {
   return await fetch(`${rig.facts.http}/api/runs/${id}/artifacts/${name}`, {
@@ -124,29 +140,14 @@ it('vole artifacts lists what a run has left and saves it, whole or not at all, 
 });
 
 it('a download that breaks off leaves nothing and says so', async () => {
-  await rig.repository('o/r', {
-    build: { steps: ['head -c 60000000 /dev/urandom > big'], artifacts: [{ name: 'big', paths: ['big'] }] },
+  const id = await ended({
+    steps: ['head -c 60000000 /dev/urandom > big'],
+    artifacts: [{ name: 'big', paths: ['big'] }],
   });
-  const [id = 0] = await rig.submit('o/r');
-  rig.runner();
-  await rig.ended(id);
-  const proxy = await tornProxy(rig.facts.http, 1_000_000);
-  const token = path.join(rig.root, 'token');
-  writeFileSync(token, rig.facts.token, { mode: 0o600 });
   const out = path.join(rig.root, 'out');
-  const torn = await vole([
-    'artifacts',
-    String(id),
-    'big',
-    '-o',
-    `${out}/`,
-    '--url',
-    proxy,
-    '--token-file',
-    token,
-  ]);
-  expect(torn.stderr).toMatch(/^vole: big\.tar\.gz did not come whole: .*; nothing is kept\n$/);
-  expect(torn.code).toBe(69);
+  const broken = await vole(['artifacts', String(id), 'big', '-o', `${out}/`, ...(await torn())]);
+  expect(broken.stderr).toMatch(/^vole: big\.tar\.gz did not come whole: .*; nothing is kept\n$/);
+  expect(broken.code).toBe(69);
   expect(readdirSync(out)).toEqual([]);
 
   const full = await vole(['artifacts', String(id), 'big', '-o', '/proc/nowhere', '--data', rig.dataDir]);
@@ -154,10 +155,7 @@ it('a download that breaks off leaves nothing and says so', async () => {
 });
 
 it('-o is a file for one artifact and a folder for several, and what is in the way is said before', async () => {
-  await rig.repository('o/r', { build: TWO });
-  const [id = 0] = await rig.submit('o/r');
-  rig.runner();
-  await rig.ended(id);
+  const id = await ended(TWO);
   const command = (...args: string[]) =>
     vole(['artifacts', String(id), ...args, '--data', rig.dataDir], { cwd: rig.root });
   const at = (...names: string[]) => path.join(rig.root, ...names);
@@ -205,29 +203,21 @@ it('-o is a file for one artifact and a folder for several, and what is in the w
 });
 
 it('a later download that fails says which were saved before', async () => {
-  await rig.repository('o/r', { build: TWO });
-  const [id = 0] = await rig.submit('o/r');
-  rig.runner();
-  await rig.ended(id);
-  const proxy = await tornProxy(rig.facts.http, 1_000_000);
-  const token = path.join(rig.root, 'token');
-  writeFileSync(token, rig.facts.token, { mode: 0o600 });
-  const reach = ['--url', proxy, '--token-file', token];
-  const torn = await vole(['artifacts', String(id), '--all', '-o', 'out', ...reach], { cwd: rig.root });
-  expect(torn.stderr).toMatch(
+  const id = await ended(TWO);
+  const through = await torn();
+  const broken = await vole(['artifacts', String(id), '--all', '-o', 'out', ...through], { cwd: rig.root });
+  expect(broken.stderr).toMatch(
     /^vole: saved before the fault: out\/first\.tar\.gz\nvole: second\.tar\.gz did not come whole: .*\n$/,
   );
-  expect(torn.code).toBe(69);
+  expect(broken.code).toBe(69);
   expect(readdirSync(path.join(rig.root, 'out'))).toEqual(['first.tar.gz']);
 });
 
 it('SIGINT ends a download to standard output though its reader stands still', async () => {
-  await rig.repository('o/r', {
-    build: { steps: ['head -c 30000000 /dev/urandom > big'], artifacts: [{ name: 'big', paths: ['big'] }] },
+  const id = await ended({
+    steps: ['head -c 30000000 /dev/urandom > big'],
+    artifacts: [{ name: 'big', paths: ['big'] }],
   });
-  const [id = 0] = await rig.submit('o/r');
-  rig.runner();
-  await rig.ended(id);
   const bin = path.resolve(import.meta.dirname, '../../bin/vole.cjs');
   const args = [bin, 'artifacts', String(id), 'big', '-o', '-', '--data', rig.dataDir];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -235,7 +225,13 @@ it('SIGINT ends a download to standard output though its reader stands still', a
   let said = '';
   child.stderr.on('data', (part: Buffer) => (said += part.toString()));
   await once(child.stdout, 'readable'); // and never read
-  await delay(500);
+  let before = -1;
+  await until('it is held up', () => {
+    const written = writtenBy(child.pid ?? 0);
+    const isSame = written === before;
+    before = written;
+    return isSame;
+  });
   child.kill('SIGINT');
   const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(10_000) });
   expect([code, said]).toEqual([
@@ -243,6 +239,11 @@ it('SIGINT ends a download to standard output though its reader stands still', a
     expect.stringMatching(/^vole: interrupted after \d+ of \d+ bytes of big\.tar\.gz\n$/),
   ]);
 });
+
+/** Bytes, to wherever. */
+function writtenBy(pid: number): number {
+  return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1]);
+}
 
 /** Passes on so many bytes of a download and then ends the connection. */
 async function tornProxy(target: string, most: number): Promise<string> {

@@ -120,8 +120,7 @@ describe('a second SIGTERM', () => {
     expect(ours().length).toBeGreaterThanOrEqual(4);
     runner.kill('SIGTERM');
     await runner.says(/runner is draining/);
-    await new Promise((resolve) => setTimeout(resolve, 1050)); // within a second it would be the same signal
-    runner.kill('SIGTERM');
+    await another(runner);
     expect((await runner.ended).code).toBe(130);
     expect(ours()).toEqual([]);
     expect(leftovers()).toEqual([]);
@@ -142,7 +141,7 @@ describe('a second SIGTERM', () => {
   });
 });
 
-/** A signal that is not taken for the one before. */
+/** A SIGTERM that is not taken for the one before, as it would be within a second. */
 async function another(runner: VoleProcess): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1050));
   runner.kill('SIGTERM');

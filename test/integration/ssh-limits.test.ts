@@ -239,7 +239,7 @@ test('only the runner command can be executed', async () => {
   await peer.closed;
 });
 
-test('a known account cannot report on the run of another one, nor on an older attempt', async () => {
+test('a known account cannot report on the run of another one, nor on another attempt', async () => {
   await rig.start();
   const run = await rig.add();
   const owner = await rig.connect();

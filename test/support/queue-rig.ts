@@ -41,7 +41,8 @@ export class QueueRig {
   }
 }
 
-async function openQueue(
+/** One on the store, which ends with the test. */
+export async function openQueue(
   rig: StoreRig,
   events: RunEventHub,
   cleanup: Cleanup,
@@ -61,7 +62,7 @@ async function openQueue(
 }
 
 /** Of a process with eight cores. */
-export function leaseRequest(session: string, change: Partial<LeaseRequest> = {}): LeaseRequest {
+export function queueRequest(session: string, change: Partial<LeaseRequest> = {}): LeaseRequest {
   return {
     session: {
       id: session,

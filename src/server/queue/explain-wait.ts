@@ -3,12 +3,12 @@ import { type Capacity, fits, minus, NO_CAPACITY, plus } from '../../shared/capa
 import { counted } from '../../shared/counted.ts';
 import { matchesRepository } from '../../shared/globs.ts';
 import { formatBytes } from '../../shared/units.ts';
-import type { Run, WaitReason } from '../store/store.ts';
+import type { WaitReason, Wanted } from '../store/store.ts';
+import { couldTake, hasLabels } from './could-take.ts';
 import type { Kept } from './kept-room.ts';
 import type { Session } from './queue.ts';
 import { processOf } from './session-id.ts';
 
-type Wanted = Pick<Run, 'repository' | 'labels' | 'cpus' | 'memoryBytes'>;
 type Offered = Pick<
   Session,
   'id' | 'machine' | 'labels' | 'repos' | 'cpus' | 'memoryBytes' | 'run' | 'slot' | 'silentSince'
@@ -52,7 +52,7 @@ function whenTaken(run: Wanted, id: number, slots: readonly Offered[], kept: rea
   const host = own && slots.find((session) => processOf(session.id) === own.process)?.machine;
   if (host !== undefined)
     return `when there is room in a runner on ${host}, which takes no later run until then`;
-  const idle = slots.filter((session) => session.run === null && takes(session, run));
+  const idle = slots.filter((session) => session.run === null && couldTake(session, run));
   if (idle.length === 0) return 'when a slot is free';
   const before = (session: Offered): number | undefined =>
     kept.find((one) => one.process === processOf(session.id) && one.run < id)?.run;
@@ -62,7 +62,7 @@ function whenTaken(run: Wanted, id: number, slots: readonly Offered[], kept: rea
   const free = idle.map((session) => minus(session, heldBeside(session, slots)));
   if (free.some((capacity) => fits(run, capacity))) return null;
   const cpus = Math.max(0, ...free.map((capacity) => capacity.cpus));
-  if (run.cpus > cpus)
+  if (!fits({ ...run, memoryBytes: 0 }, { cpus, memoryBytes: 0 }))
     return `when ${counted(run.cpus, 'cpu')} ${run.cpus === 1 ? 'is' : 'are'} free: beside an idle slot ${cpus} are now`;
   const memory = Math.max(0, ...free.map((capacity) => capacity.memoryBytes));
   return `when ${formatBytes(run.memoryBytes)} of memory are free: beside an idle slot ${formatBytes(memory)} are now`;
@@ -82,12 +82,12 @@ function whyNobody(run: Wanted, slots: readonly Offered[]): Reason | null {
     return { code: 'no-runner', text: `no connected runner takes runs of ${run.repository}` };
   const labelled = ofRepository.filter((session) => hasLabels(session, run));
   if (labelled.length === 0) return { code: 'labels', text: noLabelsText(run) };
-  const enoughCpus = labelled.filter((session) => run.cpus <= session.cpus);
+  const enoughCpus = labelled.filter((session) => fits({ ...run, memoryBytes: 0 }, session));
   if (enoughCpus.length === 0) {
     const most = Math.max(...labelled.map((session) => session.cpus));
     return { code: 'cpus', text: `it wants ${counted(run.cpus, 'cpu')}, and the largest runner has ${most}` };
   }
-  if (enoughCpus.some((session) => takes(session, run))) return null;
+  if (enoughCpus.some((session) => couldTake(session, run))) return null;
   const most = formatBytes(Math.max(...enoughCpus.map((session) => session.memoryBytes)));
   const wanted = formatBytes(run.memoryBytes);
   return { code: 'memory', text: `it wants ${wanted} of memory, and the largest runner has ${most}` };
@@ -100,17 +100,9 @@ function noLabelsText({ labels }: Wanted): string {
 
 /** Those that fit are there and free, and yet ask for nothing: a runner pauses while its disk is too full. */
 function whyNobodyAsks(run: Wanted, slots: readonly Offered[], nowMs: number): Reason | null {
-  const fit = slots.filter((session) => takes(session, run));
+  const fit = slots.filter((session) => couldTake(session, run));
   const silent = fit.filter(({ silentSince }) => silentSince !== null && nowMs - silentSince > SILENT_MS);
   if (silent.length < fit.length) return null;
   const text = 'the runners that fit are connected and pause: less than their --min-free may be free';
   return { code: 'paused', text };
-}
-
-function takes(session: Offered, run: Wanted): boolean {
-  return matchesRepository(session.repos, run.repository) && hasLabels(session, run) && fits(run, session);
-}
-
-function hasLabels(session: Offered, run: Wanted): boolean {
-  return run.labels.every((label) => session.labels.includes(label));
 }

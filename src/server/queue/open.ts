@@ -3,13 +3,14 @@ import { oneLine } from '../../shared/errors.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
 import { type Clock, systemClock } from '../../shared/platform/clock.ts';
 import type { RunStore } from '../store/store.ts';
+import { couldTake } from './could-take.ts';
 import { ExpiryTimer } from './expiry-timer.ts';
 import { FreeCapacity } from './free-capacity.ts';
 import { type Kept, KeptRoom } from './kept-room.ts';
 import type { LeasedRun, LeaseQueue, LeaseRequest } from './queue.ts';
 import type { RunEventHub } from './run-event-hub.ts';
 import { processOf } from './session-id.ts';
-import { couldTake, shapeOf, toWake, toWakeBeside, toWakeNext, type Waiter } from './waiters.ts';
+import { shapeOf, toWake, toWakeBeside, toWakeNext, type Waiter } from './waiters.ts';
 
 export interface LeaseQueueParts {
   readonly runs: RunStore;
@@ -217,7 +218,8 @@ class WaitingLeaseQueue implements LeaseQueue {
         queuedBefore: this.#clock.now() - keepRoomAfterMs,
         kept: () => this.#room.asked(process),
         keep: (starved) => this.#room.keep(process, starved),
-        isAwaited: (wanted) => [...this.#waiting].some(({ request: other }) => couldTake(other, wanted)),
+        isAwaited: (wanted) =>
+          [...this.#waiting].some(({ request: other }) => couldTake(other.session, wanted)),
       },
       leaseMs,
       maxCommands,

@@ -1,6 +1,4 @@
-import { type Capacity, fits } from '../../shared/capacity.ts';
-import { matchesRepository } from '../../shared/globs.ts';
-import type { Wanted } from '../store/store.ts';
+import type { Capacity } from '../../shared/capacity.ts';
 import type { LeaseRequest } from './queue.ts';
 
 /**
@@ -10,15 +8,6 @@ import type { LeaseRequest } from './queue.ts';
 export function shapeOf({ session }: LeaseRequest, free: Capacity, kept: number | null): string {
   const { labels, repos } = session;
   return JSON.stringify([[...labels].sort(), [...repos].sort(), free.cpus, free.memoryBytes, kept]);
-}
-
-/** Whether it could take such a run if all of its process were free. */
-export function couldTake({ session }: LeaseRequest, wanted: Wanted): boolean {
-  return (
-    fits(wanted, session) &&
-    wanted.labels.every((label) => session.labels.includes(label)) &&
-    matchesRepository(session.repos, wanted.repository)
-  );
 }
 
 /** A request that waits. Each ends exactly once: with a run, by time, by its signal, or by a successor. */

@@ -1,4 +1,4 @@
-import { type Capacity, NO_CAPACITY } from '../../shared/capacity.ts';
+import { type Capacity, NO_CAPACITY, plus } from '../../shared/capacity.ts';
 import { siblingsOf } from '../queue/session-id.ts';
 import type { Lanes } from './lanes.ts';
 import type { Settle } from './settle.ts';
@@ -54,15 +54,13 @@ function choose(lanes: Lanes, claim: Claim, held: Capacity): number | null {
 /** By the jobs of the process that the session is of. */
 function heldBeside(sql: Sql, session: string): Capacity {
   const { from, to } = siblingsOf(session);
-  const row = sql.get<{ cpus: number; memoryBytes: number }>(
-    // in thousandths, as the runner counts
-    `select total(cast(cpus * 1000 + 1e-6 as integer)) / 1000 as cpus, ifnull(sum(memory_bytes), 0) as memoryBytes
-     from runs indexed by runs_sessions
+  const rows = sql.all<{ cpus: number; memoryBytes: number }>(
+    `select cpus, memory_bytes as memoryBytes from runs indexed by runs_sessions
      where state = 2 and session > ? and session < ?`,
     from,
     to,
   );
-  return row ?? NO_CAPACITY;
+  return rows.reduce<Capacity>(plus, NO_CAPACITY);
 }
 
 function claimed(sql: Sql, run: number): ClaimedRun {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LeaseQueueParts } from '../../../src/server/queue/open.ts';
 import type { LeaseQueue, LeaseRequest } from '../../../src/server/queue/queue.ts';
-import { LEASE_MS, QueueRig, leaseRequest as request } from '../../support/queue-rig.ts';
+import { LEASE_MS, QueueRig, queueRequest as request } from '../../support/queue-rig.ts';
 import { newPipeline, newRun, outcome, type StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LeaseQueue, LeaseRequest } from '../../../src/server/queue/queue.ts';
-import { QueueRig, leaseRequest as request } from '../../support/queue-rig.ts';
+import { QueueRig, queueRequest as request } from '../../support/queue-rig.ts';
 import { newRun, outcome, type StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openLeaseQueue } from '../../../src/server/queue/open.ts';
-import type { LeaseQueue, LeaseRequest } from '../../../src/server/queue/queue.ts';
+import type { LeaseQueue } from '../../../src/server/queue/queue.ts';
 import { RunEventHub } from '../../../src/server/queue/run-event-hub.ts';
 import type { Claim, RunStore } from '../../../src/server/store/store.ts';
+import { openQueue, queueRequest } from '../../support/queue-rig.ts';
 import { newRun, StoreRig } from '../../support/store-rig.ts';
 import { Cleanup } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
@@ -22,15 +22,7 @@ beforeEach(async () => {
   rig = await StoreRig.open(cleanup, events);
   claims = [];
   gate = Promise.resolve();
-  queue = await openLeaseQueue({
-    runs: slow(rig.store.runs),
-    events,
-    leaseMs: 60_000,
-    maxCommands: 2,
-    keepRoomAfterMs: 600_000,
-    secretsFor: async () => ({}),
-  });
-  cleanup.defer(() => queue.close());
+  queue = await openQueue(rig, events, cleanup, { runs: slow(rig.store.runs) });
 });
 
 afterEach(async () => cleanup.run());
@@ -63,15 +55,7 @@ function close(): () => void {
 }
 
 function lease(id: string, waitMs = 30_000, signal = new AbortController().signal) {
-  const request: LeaseRequest = {
-    session: { id, account: 'build1', machine: 'host1', labels: [], repos: [], cpus: 8, memoryBytes: 1024 },
-    key: `key of ${id}`,
-    freeCpus: 8,
-    freeMemoryBytes: 0,
-    waitMs,
-    signal,
-  };
-  return queue.lease(request);
+  return queue.lease(queueRequest(id, { waitMs, signal }));
 }
 
 /** Long enough for a run to be queued on a busy machine before it passes. */
