@@ -88,7 +88,9 @@ export class Listener {
   #hear(event: Event): void {
     switch (event.type) {
       case 'message.part.updated':
-        if (event.properties.part.sessionID === this.#session) this.#progress.part(event.properties.part);
+        if (event.properties.part.sessionID !== this.#session) return;
+        this.#progress.part(event.properties.part);
+        if (this.#progress.isEndless(this.#connection.access.mostSteps)) this.#stir();
         return;
       case 'session.error': {
         if (event.properties.sessionID !== this.#session) return;

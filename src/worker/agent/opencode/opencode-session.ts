@@ -19,8 +19,6 @@ const IDLE_MS = 60_000;
 const IDLE_OPEN_MS = 10_000;
 /** How long an abort may take before what is left is ended without it. */
 const ABORT_MS = 3_000;
-/** Beyond the steps after which the server tells the model to come to an end, which not every model does. */
-const SPARE_STEPS = 3;
 
 const GO_ON =
   'The process that you ran in was restarted while you worked, and what you had started is gone. ' +
@@ -135,8 +133,8 @@ export class OpenCodeSession implements AgentSession {
     let idleSince = performance.now();
     let unreachable = 0;
     for (;;) {
+      if (progress.isEndless(connection.access.mostSteps)) cut.abort('steps' satisfies Cut);
       const look = await this.#look(connection, before, progress, cut.signal);
-      if (progress.steps > connection.access.mostSteps + SPARE_STEPS) cut.abort('steps' satisfies Cut);
       if (cut.signal.aborted) return look;
       if (look.type === 'ended') {
         const idleMs = performance.now() - idleSince;

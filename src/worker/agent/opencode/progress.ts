@@ -1,5 +1,7 @@
 import type { Part, SessionStatus } from '@opencode-ai/sdk/v2/client';
 
+/** Beyond the steps after which the server tells the model to come to an end, which not every model does. */
+const SPARE_STEPS = 3;
 /** Of one text or one command, in the log. */
 const MOST_LINES = 100;
 const MOST_LINE = 500;
@@ -22,6 +24,11 @@ export class Progress {
   constructor(say: (line: string) => void, mask: (text: string) => string) {
     this.#say = say;
     this.#mask = mask;
+  }
+
+  /** `mostSteps`: after which the server has told the model to come to an end. */
+  isEndless(mostSteps: number): boolean {
+    return this.steps > mostSteps + SPARE_STEPS;
   }
 
   part(part: Part): void {
