@@ -34,12 +34,13 @@ export class FakeServer {
   /** Each says what to do with the next message of its kind; null answers it as ever. */
   onLog: (offset: number, bytes: Uint8Array) => Ok | null = () => null;
   onArtifact: (part: { offset: number; last: boolean }) => Ok | null = () => null;
-  onRecord: (logLength: number, rest: LogRest | null) => Ok | null = () => null;
+  onRecord: (logLength: number, rest: LogRest | null) => Ok | null | Promise<Ok> = () => null;
   /** One after the other; the last again and again. */
   published: Published[] = [];
   readonly asked: PublishRequest[] = [];
   onLease: (request: LeaseRequest) => Reply<'job' | 'idle'> | null = () => null;
   onPublish: () => Ok | null = () => null;
+  onHeartbeat: () => Ok | null = () => null;
   onConnect: (session: FakeSession) => void = () => {};
   #current: FakeSession | null = null;
 
@@ -135,7 +136,7 @@ export class FakeSession implements SessionConnection {
   }
 
   async heartbeat(): Promise<Ok> {
-    return this.#gone() ?? { type: 'ok' };
+    return this.#gone() ?? this.#server.onHeartbeat() ?? { type: 'ok' };
   }
 
   async log(_run: number, _attempt: number, offset: number, bytes: Uint8Array): Promise<Ok> {
@@ -166,7 +167,9 @@ export class FakeSession implements SessionConnection {
     rest: LogRest | null = null,
   ): Promise<Ok> {
     const server = this.#server;
-    return this.#gone() ?? server.onRecord(logLength, rest) ?? server.takeRecord(outcome, logLength, rest);
+    return (
+      this.#gone() ?? (await server.onRecord(logLength, rest)) ?? server.takeRecord(outcome, logLength, rest)
+    );
   }
 
   recordAndLease(record: RunRecord, request: LeaseRequest): RecordAndLease {

@@ -50,6 +50,8 @@ export class Reporter {
   readonly #artifacts: { readonly name: string; readonly sent: Promise<ArtifactSent> }[] = [];
   readonly #sending = new AbortController();
   #heartbeat: NodeJS.Timeout | null = null;
+  /** The record is under way, and it may be its answer alone that was lost. */
+  #recording = false;
   #ended: Reported | null = null;
 
   constructor(
@@ -72,12 +74,12 @@ export class Reporter {
     this.#heartbeat = setInterval(() => void this.beat(), everyMs);
   }
 
-  /** Beats at once, for instance after a reconnect. */
+  /** Beats at once, for instance after a reconnect. A run whose record may have arrived has ended: it has no heart. */
   async beat(): Promise<void> {
     // Asks for a session rather than taking the current one: the beat is what reconnects a slot
     // whose step says nothing for an hour.
     const session = await this.#link.session();
-    if (!session || this.#ended) return;
+    if (!session || this.#ended || this.#recording) return;
     const reply = await session.heartbeat(this.#run.run, this.#run.attempt);
     if (reply.type === 'stale') this.#stale(reply.why);
     else if (reply.type === 'ok' && reply.cancel !== undefined) this.#events.cancel(reply.cancel);
@@ -157,6 +159,7 @@ export class Reporter {
         rest = null;
         continue;
       }
+      this.#recording = true;
       const { recorded, asked } = this.#recordOn(session, { ...ended, rest }, nextLease);
       if (asked) nextLease = null;
       const reply = await recorded;
@@ -166,6 +169,7 @@ export class Reporter {
       if (reply.type !== 'ok') continue;
       // The lease may wait for long, and nothing else can be sent on that session meanwhile.
       if (asked) session.destroy();
+      this.#recording = false;
       rest = null;
       await this.#log.resend(reply.offset ?? 0);
     }

@@ -258,6 +258,40 @@ describe('the record', () => {
     expect((await reporter().finish(PASSED, 0)).reported).toBe('stale');
   });
 
+  it('is recorded where it arrived and its reply was lost twice, whatever a heartbeat would say meanwhile', async () => {
+    server.onHeartbeat = () =>
+      server.records.length > 0 ? { type: 'stale', why: 'the run is passed' } : null;
+    const report = reporter();
+    let tries = 0;
+    server.onRecord = async () => {
+      if (++tries === 1) server.takeRecord(PASSED, 0, null);
+      await report.beat();
+      return tries < 3 ? server.hangUp() : { type: 'ok' };
+    };
+    expect((await report.finish(PASSED, 0)).reported).toBe('recorded');
+    expect([tries, told]).toEqual([3, []]);
+  });
+
+  it('lets the run live while the log is sent that the server lacks', async () => {
+    appendFileSync(spool, TEXT);
+    let beats = 0;
+    server.onHeartbeat = () => {
+      beats++;
+      return null;
+    };
+    const report = reporter();
+    server.onRecord = first(1, () => {
+      server.log = server.log.subarray(0, 5);
+      server.onLog = () => {
+        void report.beat();
+        return null;
+      };
+      return { type: 'ok' as const, offset: 5 };
+    });
+    expect((await report.finish(PASSED, 26)).reported).toBe('recorded');
+    expect(beats).toBeGreaterThan(0);
+  });
+
   it('is given up when the link is closed while the server is away', async () => {
     const report = reporter();
     server.onRecord = () => {
