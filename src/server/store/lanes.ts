@@ -32,8 +32,8 @@ interface LaneHead {
  */
 export class Lanes {
   readonly #sql: Sql;
-  /** Read again after each insert, also one that was undone. */
-  #classes: readonly RunClass[] | null = null;
+  /** As far as they were asked for; forgotten at each insert, since one that is undone leaves its id to another. */
+  readonly #classes = new Map<number, RunClass>();
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -93,7 +93,7 @@ export class Lanes {
   best(claim: Claim, free: Capacity, before: number | null): number | null {
     const commands = this.#commandsRunning() < claim.maxCommands;
     let best: LaneHead | null = null;
-    for (const runClass of this.#allClasses()) {
+    for (const runClass of this.#openClasses()) {
       if (!suits(runClass, claim.labels, free) || (runClass.kind === 'command' && !commands)) continue;
       const lane = this.#bestOf(runClass.id, claim, free, before ?? Number.MAX_SAFE_INTEGER);
       if (lane && (best === null || isBefore(lane, best))) best = lane;
@@ -111,8 +111,9 @@ export class Lanes {
        where r.id = ? and r.ready = 1 and l.open = 1`,
       run,
     );
-    const runClass = this.#allClasses().find(({ id }) => id === lane?.class);
-    if (!lane || !runClass || !this.#mayTake(runClass, claim)) return null;
+    if (!lane) return null;
+    const runClass = this.#class(lane.class);
+    if (!this.#mayTake(runClass, claim)) return null;
     return matchesRepository(claim.repos, lane.repository) ? fits(runClass, free) : null;
   }
 
@@ -120,7 +121,7 @@ export class Lanes {
   starved(claim: Claim, free: Capacity): number[] {
     const { queuedBefore } = claim.room;
     const found: number[] = [];
-    for (const runClass of this.#allClasses()) {
+    for (const runClass of this.#openClasses()) {
       if (fits(runClass, free) || !this.#mayTake(runClass, claim)) continue;
       const heads = this.#sql.iterate<{ id: number; repository: string }>(
         `select r.id, r.repository from lanes l join runs r on r.id = l.head
@@ -168,8 +169,8 @@ export class Lanes {
       claim.room.queuedBefore,
     );
     return earlier.some(({ class: id }) => {
-      const runClass = this.#allClasses().find((one) => one.id === id);
-      if (!runClass || suits(runClass, claim.labels, free)) return false;
+      const runClass = this.#class(id);
+      if (suits(runClass, claim.labels, free)) return false;
       return claim.room.isAwaited({ ...runClass, repository });
     });
   }
@@ -184,7 +185,7 @@ export class Lanes {
       run.kind,
     );
     if (found) return found.id;
-    this.#classes = null;
+    this.#classes.clear();
     return this.#sql.run(
       'insert into classes (labels, cpus, memory_bytes, kind) values (?, ?, ?, ?)',
       labels,
@@ -194,15 +195,27 @@ export class Lanes {
     ).id;
   }
 
-  #allClasses(): readonly RunClass[] {
-    this.#classes ??= this.#sql.all<ClassRow>('select * from classes').map((row) => ({
-      id: row.id,
-      labels: JSON.parse(row.labels) as string[],
-      cpus: row.cpus,
-      memoryBytes: row.memory_bytes,
-      kind: row.kind,
-    }));
-    return this.#classes;
+  /** Those of which a run can be claimed, each by one step in the index, however many there have ever been. */
+  *#openClasses(): Iterable<RunClass> {
+    const sql = `select class from lanes where open = 1 and head is not null and class > ?
+      order by class limit 1`;
+    for (let last = 0; ; ) {
+      const row = this.#sql.get<{ class: number }>(sql, last);
+      if (!row) return;
+      last = row.class;
+      yield this.#class(last);
+    }
+  }
+
+  #class(id: number): RunClass {
+    const known = this.#classes.get(id);
+    if (known) return known;
+    const row = this.#sql.get<ClassRow>('select * from classes where id = ?', id);
+    if (!row) throw new Error(`class ${id} is gone`);
+    const { labels, cpus, memory_bytes: memoryBytes, kind } = row;
+    const read = { id, labels: JSON.parse(labels) as string[], cpus, memoryBytes, kind };
+    this.#classes.set(id, read);
+    return read;
   }
 
   #runningOf(repository: string): number {
