@@ -95,6 +95,7 @@ export class Runner {
       room: (signal) => host.room(signal),
       hasRoom: () => host.hasRoom(),
       noteLease: (slot, key) => host.noteLease(slot, key),
+      leaveLease: (slot) => host.leaveLease(slot),
       onRefusedJob: (why) => this.#apply({ type: 'refused', refusal: { code: 'runner-refused', why } }),
       onRunStarted: (spec, slot) =>
         this.#log.info({ run: spec.run, attempt: spec.attempt, slot, job: spec.job }, 'run started'),

@@ -68,6 +68,8 @@ export interface HostServices {
   hasRoom(): boolean;
   /** Where the next start finds it, should this process be killed; false where it cannot be written. */
   noteLease(slot: number, key: string): boolean;
+  /** What it noted last is left to the next start, though this process ends by itself. */
+  leaveLease(slot: number): void;
   /** Looks at the disk now, for a run has just found it full. */
   lookAtDisk(): void;
   close(): Promise<void>;
@@ -160,6 +162,9 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
     room: (leaving) => ticker.room(leaving),
     hasRoom: () => ticker.hasRoom,
     noteLease: (slot, key) => leaseKeys.note(slot, key),
+    leaveLease: (slot) => {
+      if (options.keepUnreported) leaseKeys.leave(slot);
+    },
     lookAtDisk: () => ticker.look(),
     engine: engine?.name ?? 'none',
     runs: {
@@ -194,8 +199,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       await built.close();
       await spawner.close();
       trees.close();
-      leaseKeys.close();
       await fifos.close();
+      leaseKeys.close(); // what it leaves stands in the folder that the FIFOs took with them
       cgroups.close();
       await trash.settled();
       await files.close();

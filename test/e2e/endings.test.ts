@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { Rig } from '../support/e2e-rig.ts';
 import { until } from '../support/until.ts';
-import type { VoleProcess } from '../support/vole-process.ts';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -120,7 +119,7 @@ describe('a second SIGTERM', () => {
     expect(ours().length).toBeGreaterThanOrEqual(4);
     runner.kill('SIGTERM');
     await runner.says(/runner is draining/);
-    await another(runner);
+    await runner.killAgain();
     expect((await runner.ended).code).toBe(130);
     expect(ours()).toEqual([]);
     expect(leftovers()).toEqual([]);
@@ -140,12 +139,6 @@ describe('a second SIGTERM', () => {
     expect(ours()).toEqual([]);
   });
 });
-
-/** A SIGTERM that is not taken for the one before, as it would be within a second. */
-async function another(runner: VoleProcess): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 1050));
-  runner.kill('SIGTERM');
-}
 
 /** A runner that starts now reports the run, which had not been, and leaves nothing of it. */
 async function theNextReports(id: number): Promise<void> {
@@ -174,8 +167,8 @@ describe('a run that a runner ends without a report', () => {
     const deaf = "trap '' TERM; echo begun; while :; do sleep 0.1; done";
     const { id, runner } = await only([`[ $VOLE_ATTEMPT = 2 ] || { ${deaf}; }`]);
     runner.kill('SIGTERM');
-    await another(runner);
-    await another(runner);
+    await runner.killAgain();
+    await runner.killAgain();
     expect((await runner.ended).code).toBe(130);
     expect(runner.stderr).toContain(`not reported: run ${id} (interrupted)`);
     await theNextReports(id);
@@ -191,7 +184,7 @@ describe('a run that a runner ends without a report', () => {
     writeFileSync(gate, '');
     await until('it has ended', () => ours().length === 0);
     runner.kill('SIGTERM');
-    await another(runner);
+    await runner.killAgain();
     expect((await runner.ended).code).toBe(130);
     expect(runner.stderr).toContain(`not reported: run ${id} (`);
     await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);

@@ -155,7 +155,7 @@ describe('a job that is leased with the record of the one before', () => {
   });
 
   it('does not begin where the reply comes when its lease may be over', async () => {
-    const { proxy, second, executed } = await heldAtItsEnd(['--lease-time', '1']);
+    const { proxy, second, executed } = await heldAtItsEnd(['--lease-time', '3']);
     await rig.runIs(second, (run) => run.lostCount === 1);
     proxy.release();
     expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2 });
@@ -167,6 +167,26 @@ describe('a job that is leased with the record of the one before', () => {
     await rig.runIs(second, (run) => run.state === 'running');
     runner.kill('SIGKILL');
     await runner.ended;
+    rig.runner(['--dir', path.join(rig.root, 'one')]);
+    expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
+    expect(await rig.run(first)).toMatchObject({ state: 'passed', attempt: 1 });
+    expect(executed()).toBe('a\nb\n');
+  });
+
+  it('goes back at the next start where its runner was told to stop while the server was away', async () => {
+    const { proxy, first, second, runner, executed } = await heldAtItsEnd([]);
+    await rig.runIs(second, (run) => run.state === 'running');
+    const { ssh, http } = rig.facts;
+    rig.server.kill('SIGKILL');
+    await rig.server.ended;
+    proxy.cut();
+    proxy.mode = 'pass';
+    await runner.says(/"tries":1/);
+    runner.kill('SIGTERM');
+    await runner.killAgain();
+    expect((await runner.ended).code).toBe(130);
+    await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
+    expect((await rig.run(second)).state).toBe('running');
     rig.runner(['--dir', path.join(rig.root, 'one')]);
     expect(await rig.ended(second)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
     expect(await rig.run(first)).toMatchObject({ state: 'passed', attempt: 1 });

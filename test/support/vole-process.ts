@@ -72,6 +72,12 @@ export class VoleProcess {
     this.child.kill(signal);
   }
 
+  /** By a SIGTERM that is not taken for the one before, as it would be within a second. */
+  async killAgain(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 1050));
+    this.kill('SIGTERM');
+  }
+
   /** Ends it whatever it does, and waits until it has. */
   async destroy(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { openRegular } from '../../shared/open-regular.ts';
 
@@ -13,6 +13,9 @@ const KEY_BYTES = 24;
 export class LeaseKeys {
   readonly #folder: string;
   readonly #files = new Map<number, number>();
+  /** What each slot noted last. */
+  readonly #keys = new Map<number, string>();
+  readonly #left = new Set<number>();
 
   /** `folder`: of this process alone, which a sweep takes after its death. */
   constructor(folder: string) {
@@ -23,23 +26,45 @@ export class LeaseKeys {
   note(slot: number, key: string): boolean {
     try {
       writeSync(this.#files.get(slot) ?? this.#open(slot), key, 0);
+      this.#keys.set(slot, key);
       return true;
     } catch {
       return false;
     }
   }
 
-  /** Idempotent. */
+  /** What the slot noted last stays after `close`, as it would stay of a process that is killed. */
+  leave(slot: number): void {
+    this.#left.add(slot);
+  }
+
+  /** Writes what is to stay anew, in case the folder is gone. Idempotent. */
   close(): void {
     for (const fd of this.#files.values()) closeSync(fd);
     this.#files.clear();
+    for (const slot of this.#left) this.#write(slot);
+    this.#left.clear();
+  }
+
+  /** On a disk that is full it cannot be left: the server waits for its lease. */
+  #write(slot: number): void {
+    const key = this.#keys.get(slot);
+    if (key === undefined) return;
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      writeFileSync(this.#file(slot), key, { mode: 0o600 });
+    } catch {}
   }
 
   #open(slot: number): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const fd = openSync(path.join(this.#folder, `lease-${slot}`), 'w', 0o600);
+    const fd = openSync(this.#file(slot), 'w', 0o600);
     this.#files.set(slot, fd);
     return fd;
+  }
+
+  #file(slot: number): string {
+    return path.join(this.#folder, `lease-${slot}`);
   }
 }
 

@@ -17,6 +17,7 @@ const GIVEN_BACK = givenBack('the runner takes no more runs');
 export class GiveBacks {
   readonly #link: Pick<SessionLink, 'session' | 'drop'>;
   #unsettled: Unsettled | null = null;
+  #unanswered = false;
 
   constructor(link: Pick<SessionLink, 'session' | 'drop'>) {
     this.#link = link;
@@ -30,6 +31,11 @@ export class GiveBacks {
   /** Whether there is something of that kind. */
   get pending(): boolean {
     return this.#unsettled !== null;
+  }
+
+  /** Whether the server did not say that something has come back: it may be ours until its lease ends. */
+  get unanswered(): boolean {
+    return this.#unanswered;
   }
 
   /** The lease is asked for again, with its key: what it brings is in hand. */
@@ -58,6 +64,7 @@ export class GiveBacks {
     for (;;) {
       const session = await Promise.race([this.#link.session(), late]);
       const reply = session && (await Promise.race([ask(session), late]));
+      if (!reply) this.#unanswered = true;
       if (reply?.type !== 'disconnected') return;
     }
   }

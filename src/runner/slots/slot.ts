@@ -25,6 +25,8 @@ export interface SlotServices {
   readonly hasRoom: () => boolean;
   /** Writes down that a slot asks with this key for a job that may be accepted by its reply; false where it cannot. */
   readonly noteLease: (slot: number, key: string) => boolean;
+  /** What it noted last is to be asked for by the next start: the server may hold a job for it. */
+  readonly leaveLease: (slot: number) => void;
   readonly onRefusedJob: (why: string) => void;
   readonly onRunStarted: (spec: JobSpec, slot: number) => void;
   readonly onRunEnded: (spec: JobSpec, slot: number, end: RunEnd) => void;
@@ -102,6 +104,7 @@ export class Slot {
       state = next;
     }
     await this.#giveBackAsked();
+    if (this.#giveBacks.unanswered) this.#services.leaveLease(this.index);
     await this.#link.close();
   }
 
