@@ -74,11 +74,14 @@ async function report(
 ): Promise<void> {
   if (run.server === server && run.account === options.endpoint.account) {
     const spool = SpoolReader.left(run.spool);
-    const reporter = new Reporter(link, run, spool, { cancel: () => {}, stale: () => {} });
-    const { reported } = await reporter.finish(LOST, spool?.size ?? 0);
+    const nobody = (): void => {};
+    const reporter = new Reporter(link, run, spool, { cancel: nobody, stale: nobody, unrecorded: nobody });
+    const { outcome, logLength } = run.ended ?? { outcome: LOST, logLength: spool?.size ?? 0 };
+    const { reported } = await reporter.finish(outcome, logLength);
     spool?.close();
     if (reported === 'abandoned') return;
-    options.log.info({ run: run.run, attempt: run.attempt, reported }, 'reported as lost');
+    const said = reported === 'stale' ? 'over already, not reported' : `reported as ${outcome.result}`;
+    options.log.info({ run: run.run, attempt: run.attempt, reported }, said);
   }
   run.dispose();
 }

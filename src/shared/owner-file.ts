@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { EngineObject } from './engine/types.ts';
 import { openRegular, standingAs } from './open-regular.ts';
 import {
+  type KeptEnd,
   type OwnerEvent,
   type OwnerIdentity,
   type OwnerRecord,
@@ -73,6 +74,11 @@ export class OwnerFile {
     writeSync(this.#fd, `${JSON.stringify({ what: kind, engine, id: name } satisfies OwnerEvent)}\n`);
   }
 
+  /** The run has ended so, and the server cannot be told just now. */
+  ended({ outcome, logLength }: KeptEnd): void {
+    this.#append({ what: 'ended', outcome, logLength });
+  }
+
   engineObjectGone({ kind, engine, name }: EngineObject): void {
     this.#append({ what: `${kind}-gone`, engine, id: name });
   }
@@ -136,18 +142,26 @@ export function parseOwner(text: string): OwnerRecord | 'unreadable' {
   if (!identity.success) return 'unreadable';
   const groups = new Map<number, string>();
   const objects = new Map<string, EngineObject>();
+  let ended: KeptEnd | null = null;
   for (const line of rest) {
     const event = ownerEventSchema.safeParse(parseJson(line));
-    if (event.success) apply(event.data, groups, objects);
+    if (!event.success) continue;
+    if (event.data.what === 'ended') ended = { outcome: event.data.outcome, logLength: event.data.logLength };
+    else apply(event.data, groups, objects);
   }
   return {
     identity: identity.data,
     groups: [...groups].map(([pgid, start]) => ({ pgid, start })),
     engineObjects: [...objects.values()],
+    ended,
   };
 }
 
-function apply(event: OwnerEvent, groups: Map<number, string>, objects: Map<string, EngineObject>): void {
+function apply(
+  event: Exclude<OwnerEvent, { what: 'ended' }>,
+  groups: Map<number, string>,
+  objects: Map<string, EngineObject>,
+): void {
   switch (event.what) {
     case 'group':
       groups.set(event.pgid, event.start);

@@ -1,5 +1,14 @@
 import { z } from 'zod';
 import { ENGINES, type EngineObject } from './engine/types.ts';
+import { runOutcomeSchema } from './outcome.ts';
+
+/** How a run ended here, whose record the server has not answered for yet. */
+export const keptEndSchema = z.object({
+  outcome: runOutcomeSchema,
+  /** Of its log, in bytes. */
+  logLength: z.number().int().nonnegative(),
+});
+export type KeptEnd = z.infer<typeof keptEndSchema>;
 
 const ENGINE_OBJECTS = ['container', 'network'] as const;
 const ENGINE_OBJECTS_GONE = ['container-gone', 'network-gone'] as const;
@@ -46,6 +55,8 @@ export const ownerEventSchema = z.discriminatedUnion('what', [
   /** Written before it is made: it may come to exist, or not. `id` is its name. */
   z.object({ what: z.enum(ENGINE_OBJECTS), engine: z.enum(ENGINES), id: z.string() }),
   z.object({ what: z.enum(ENGINE_OBJECTS_GONE), engine: z.enum(ENGINES), id: z.string() }),
+  /** The last one counts. */
+  keptEndSchema.extend({ what: z.literal('ended') }),
 ]);
 export type OwnerEvent = z.infer<typeof ownerEventSchema>;
 
@@ -54,4 +65,6 @@ export interface OwnerRecord {
   readonly groups: readonly { pgid: number; start: string }[];
   /** Containers and networks that may exist. */
   readonly engineObjects: readonly EngineObject[];
+  /** Null where its runner died before the run had ended, or had been recorded. */
+  readonly ended: KeptEnd | null;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
@@ -140,13 +140,12 @@ describe('a second SIGTERM', () => {
   });
 });
 
-/** A runner that starts now reports the run, which had not been, and leaves nothing of it. */
-async function theNextReports(id: number): Promise<void> {
+/** A runner that starts now reports the run as it had ended, and leaves nothing of it. */
+async function theNextReports(id: number, result: string): Promise<void> {
   expect(ours()).toEqual([]);
   expect(leftovers()).toEqual([expect.stringMatching(`^jobs/${id}-1\\.`)]);
   const next = rig.runner();
-  await next.says(/reported as lost/);
-  await rig.runIs(id, (run) => run.attempt === 2 && run.lostCount === 1);
+  await next.says(new RegExp(`reported as ${result}`));
   expect(await rig.output(id, 1)).toContain('begun');
   await rig.ended(id);
   next.kill('SIGTERM');
@@ -163,7 +162,7 @@ describe('a run that a runner ends without a report', () => {
     return { id, runner };
   };
 
-  it('at a third SIGTERM is reported as lost by the next start, at once', async () => {
+  it('at a third SIGTERM is queued again by the next start, at once, and not as a loss', async () => {
     const deaf = "trap '' TERM; echo begun; while :; do sleep 0.1; done";
     const { id, runner } = await only([`[ $VOLE_ATTEMPT = 2 ] || { ${deaf}; }`]);
     runner.kill('SIGTERM');
@@ -171,25 +170,35 @@ describe('a run that a runner ends without a report', () => {
     await runner.killAgain();
     expect((await runner.ended).code).toBe(130);
     expect(runner.stderr).toContain(`not reported: run ${id} (interrupted)`);
-    await theNextReports(id);
+    await theNextReports(id, 'interrupted');
+    expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
   });
 
-  it('since its server is away is reported as lost by the next start too', async () => {
-    const gate = path.join(rig.root, 'go');
-    const { id, runner } = await only([`echo begun; until [ -e ${gate} ]; do sleep 0.02; done`]);
-    const { ssh, http } = rig.facts;
-    rig.server.kill('SIGKILL');
-    await rig.server.ended;
-    await runner.says(/"tries":1/);
-    writeFileSync(gate, '');
-    await until('it has ended', () => ours().length === 0);
-    runner.kill('SIGTERM');
-    await runner.killAgain();
-    expect((await runner.ended).code).toBe(130);
-    expect(runner.stderr).toContain(`not reported: run ${id} (`);
-    await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
-    await theNextReports(id);
-  });
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'since its server is away is reported as it ended by the next start (%s)',
+    async (signal) => {
+      const [gate, executed] = [path.join(rig.root, 'go'), path.join(rig.root, 'executed')];
+      const { id, runner } = await only([
+        `echo begun; until [ -e ${gate} ]; do sleep 0.02; done; echo once >> ${executed}`,
+      ]);
+      const { ssh, http } = rig.facts;
+      rig.server.kill('SIGKILL');
+      await rig.server.ended;
+      await runner.says(/"tries":1/);
+      writeFileSync(gate, '');
+      const [tree = ''] = leftovers();
+      const record = path.join(rig.root, 'dir', tree, 'owner.jsonl');
+      await until('its end is written down', () => readFileSync(record, 'utf8').includes('"ended"'));
+      runner.kill(signal);
+      if (signal === 'SIGTERM') await runner.killAgain();
+      expect((await runner.ended).code).toBe(signal === 'SIGTERM' ? 130 : null);
+      if (signal === 'SIGTERM') expect(runner.stderr).toContain(`not reported: run ${id} (passed)`);
+      await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
+      await theNextReports(id, 'passed');
+      expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 1 });
+      expect(readFileSync(executed, 'utf8')).toBe('once\n');
+    },
+  );
 });
 
 describe('a cancelled run', () => {

@@ -3,6 +3,7 @@ import type { SessionLink } from '../slots/session-link.ts';
 import type { ReporterEvents } from './reporter-events.ts';
 import type { SpoolReader } from './spool-reader.ts';
 
+type LogEvents = Pick<ReporterEvents, 'cancel' | 'stale'>;
 type Session = NonNullable<Awaited<ReturnType<SessionLink['session']>>>;
 
 interface Sending {
@@ -30,7 +31,7 @@ export class LogSender {
   readonly #run: number;
   readonly #attempt: number;
   #spool: Pick<SpoolReader, 'read'> | null;
-  readonly #events: ReporterEvents;
+  readonly #events: LogEvents;
   #available = 0;
   #final = false;
   /** How much of the end may be left to the record. */
@@ -46,7 +47,7 @@ export class LogSender {
     link: SessionLink,
     run: { run: number; attempt: number },
     spool: Pick<SpoolReader, 'read'> | null,
-    events: ReporterEvents,
+    events: LogEvents,
   ) {
     this.#link = link;
     this.#run = run.run;

@@ -15,7 +15,7 @@ export async function publish(
   link: Pick<SessionLink, 'session'>,
   { run, attempt }: { run: number; attempt: number },
   request: PublishRequest,
-  events: ReporterEvents,
+  events: Pick<ReporterEvents, 'cancel' | 'stale'>,
   signal: AbortSignal,
 ): Promise<Settled> {
   while (!signal.aborted) {

@@ -37,6 +37,8 @@ export interface RunEnd {
  * a cancel to a run whose steps say nothing, so it is how long a person waits for one.
  */
 const HEARTBEAT_MS = 5_000;
+/** A record that takes longer is written down here, so that a runner that dies meanwhile has not forgotten it. */
+const SOON_MS = 1_000;
 
 /**
  * What the server hears of one run: heartbeats on a timer of their own, so that they do not depend
@@ -138,11 +140,17 @@ export class Reporter {
   ): Promise<RunEnd> {
     const { run, attempt } = this.#run;
     const keepRest = this.#artifacts.length === 0;
+    const late = new LateRecord(keepRest ? ended : null, (outcome) =>
+      this.#events.unrecorded({ outcome, logLength }),
+    );
     const { length, rest } = await this.#log.finish(logLength, { keepRest });
     const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
+    // One of which artifacts are left here alone is made again.
+    late.outcome = sent.some((artifact) => artifact.end === 'abandoned') ? null : outcome;
     const reported = await this.#record({ run, attempt, outcome, logLength: length, rest }, nextLease);
+    late.end(reported);
     this.#end(reported);
     return { outcome, reported };
   }
@@ -207,6 +215,32 @@ export class Reporter {
     if (this.#heartbeat) clearInterval(this.#heartbeat);
     this.#heartbeat = null;
     this.#log.stop();
+  }
+}
+
+/** Has an outcome written down whose record takes long, and what it is changed to meanwhile. */
+class LateRecord {
+  /** As it would be recorded now; null while nothing can be. */
+  outcome: RunOutcome | null;
+  readonly #write: (outcome: RunOutcome) => void;
+  readonly #timer: NodeJS.Timeout;
+  #written: RunOutcome | null = null;
+
+  constructor(outcome: RunOutcome | null, write: (outcome: RunOutcome) => void) {
+    this.outcome = outcome;
+    this.#write = write;
+    this.#timer = setInterval(() => this.#look(), SOON_MS);
+  }
+
+  end(reported: Reported): void {
+    clearInterval(this.#timer);
+    if (reported === 'abandoned') this.#look();
+  }
+
+  #look(): void {
+    if (this.outcome === null || this.outcome === this.#written) return;
+    this.#written = this.outcome;
+    this.#write(this.outcome);
   }
 }
 

@@ -3,6 +3,7 @@ import type { JobContainer } from '../../shared/engine/job-container.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
 import { inContainer, type JobSpec } from '../../shared/job-spec.ts';
 import type { RunOutcome } from '../../shared/outcome.ts';
+import type { OwnerFile } from '../../shared/owner-file.ts';
 import type { JobPaths, WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunningTask, TaskEnd, WorkerPool } from '../pool/pool.ts';
 import type { SessionLink } from '../slots/session-link.ts';
@@ -30,7 +31,7 @@ export interface JobRoom {
   readonly cgroup: string | null;
   readonly marker: string;
   readonly container: JobContainer | null;
-  readonly owner: ObjectRecord & { group(pgid: number): void; groupGone(pgid: number): void };
+  readonly owner: ObjectRecord & Pick<OwnerFile, 'group' | 'groupGone' | 'ended'>;
   /** Closes what a thread that has ended has left open in the tree. */
   closeLeft(): void;
   /** Gives up namespace and cgroup; only once the run's processes are gone. `joined`: they were in the cgroup. */
@@ -89,6 +90,7 @@ export class RunInFlight {
   #task: RunningTask | null = null;
   #processes: ProcessesOfRun | null = null;
   #objects: ObjectsOfRun | null = null;
+  #owner: JobRoom['owner'] | null = null;
   #stop: Stop | null = null;
   /** A stop that came when only the report was left. */
   #lateStop: Stop | null = null;
@@ -136,6 +138,7 @@ export class RunInFlight {
       return await this.#report(unprepared(error, this.#stop), 0, reporter);
     }
     reporter.attach(room.spool);
+    this.#owner = room.owner;
     const end = await this.#runTask(room, reporter);
     const removal = await this.#letGo(end, room);
     const logLength = end.type === 'result' ? end.result.logBytes : room.spool.size;
@@ -194,6 +197,7 @@ export class RunInFlight {
         this.#stale = true;
         this.cancel('cancelled', `stale: ${why}`);
       },
+      unrecorded: (end) => this.#owner?.ended(end),
     });
     reporter.startHeartbeats(leaseSeconds);
     this.#reporter = reporter;

@@ -5,7 +5,7 @@ import { counted } from '../../shared/counted.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { readOwner } from '../../shared/owner-file.ts';
-import type { OwnerRecord } from '../../shared/owner-record.ts';
+import type { KeptEnd, OwnerRecord } from '../../shared/owner-record.ts';
 import {
   cgroupPopulated,
   cgroupsIn,
@@ -34,6 +34,8 @@ export interface DeadRun {
   readonly server: string;
   readonly account: string;
   readonly spool: string;
+  /** How it ended, where its runner knew and could not have it recorded. */
+  readonly ended: KeptEnd | null;
   dispose(): void;
 }
 
@@ -224,7 +226,8 @@ class Sweeper {
     const mine = path.join(this.#dir.layout.jobs, `.taken.${this.#process}.${run}-${attempt}.${server}`);
     renameSync(tree, mine);
     const spool = path.join(mine, 'log');
-    this.#dead.push({ run, attempt, server, account, spool, dispose: () => this.#put(mine) });
+    const { ended } = record;
+    this.#dead.push({ run, attempt, server, account, spool, ended, dispose: () => this.#put(mine) });
   }
 
   /**

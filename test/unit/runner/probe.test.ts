@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunnerOptions } from '../../../src/runner/options.ts';
 import { probe } from '../../../src/runner/probe.ts';
 import type { DeadRun, Swept } from '../../../src/runner/sweep/sweep.ts';
-import { FakeServer } from '../../support/fake-network.ts';
+import { FakeServer, PASSED } from '../../support/fake-network.ts';
 
 let server: FakeServer;
 let said: string[];
@@ -20,6 +20,7 @@ const dead = (run: number, facts: Partial<DeadRun> = {}): DeadRun => ({
   server: 'abcd',
   account: 'a',
   spool: '/nowhere',
+  ended: null,
   dispose: () => void said.push(`tree ${run} gone`),
   ...facts,
 });
@@ -61,6 +62,19 @@ it('a tree goes where the server knows better, or is another one', async () => {
   server.onRecord = () => ({ type: 'stale', why: 'it is over' });
   await start({ dead: [dead(1), dead(2, { server: 'other' }), dead(3, { account: 'b' })], leases: [] });
   expect(gone()).toEqual(['tree 1 gone', 'tree 2 gone', 'tree 3 gone']);
+});
+
+it('a run that had ended is reported as it had, and one that had not as lost', async () => {
+  const outcome = { ...PASSED, result: 'failed', reason: 'exit', detail: 'exit status 1' } as const;
+  await start({ dead: [dead(1, { ended: { outcome, logLength: 0 } }), dead(2)], leases: [] });
+  expect(server.records.map((record) => record.outcome)).toMatchObject([outcome, { result: 'lost' }]);
+  expect(said.join('\n')).toMatch(/reported as failed .*"run":1.*reported as lost .*"run":2/s);
+});
+
+it('a run that is over already is not said to be reported', async () => {
+  server.onRecord = () => ({ type: 'stale', why: 'it is over' });
+  await start({ dead: [dead(1)], leases: [] });
+  expect(said).toEqual([expect.stringMatching(/^over already, not reported/), 'tree 1 gone']);
 });
 
 describe('keys of leases', () => {

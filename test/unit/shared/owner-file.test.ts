@@ -42,7 +42,16 @@ describe('parsing an owner record', () => {
       identity,
       groups: [{ pgid: 8, start: '2' }],
       engineObjects: [{ kind: 'network', engine: 'podman', name: 'x' }],
+      ended: null,
     });
+  });
+
+  it('gives how the run ended by the last line that says so', () => {
+    const outcome = { result: 'passed', reason: null, detail: '', steps: [], durationMs: 1 };
+    const cancelled = { ...outcome, result: 'cancelled', reason: 'cancelled' };
+    const ended = (of: object, logLength: number): object => ({ what: 'ended', outcome: of, logLength });
+    const text = lines(identity, ended(outcome, 7), ended(cancelled, 9), ended({ result: 'passed' }, 1));
+    expect(parseOwner(text)).toMatchObject({ ended: { outcome: cancelled, logLength: 9 } });
   });
 
   it('takes the later start of a group number that came again', () => {
@@ -102,16 +111,19 @@ describe('the file', () => {
     expect(readFileSync(path.join(tree, 'owner.jsonl'), 'utf8')).not.toContain(`"pgid":${process.pid}`);
   });
 
-  it("is another run's once it was emptied, without the groups of the one before", () => {
+  it("is another run's once it was emptied, without the groups and the end of the one before", () => {
     const file = new OwnerFile(tree, identity);
     cleanup.defer(() => file.close());
     file.engineObject({ kind: 'container', engine: 'docker', name: 'a' });
     file.group(process.pid);
+    const passed = { result: 'passed', reason: null, detail: '', steps: [], durationMs: 1 } as const;
+    file.ended({ outcome: { ...passed, steps: [] }, logLength: 7 });
+    expect(readOwner(tree)).toMatchObject({ ended: { outcome: passed, logLength: 7 } });
     file.clear();
     expect(readOwner(tree)).toBe('unreadable');
     const next = { ...identity, run: 7 };
     file.renew(next);
-    expect(readOwner(tree)).toEqual({ identity: next, groups: [], engineObjects: [] });
+    expect(readOwner(tree)).toEqual({ identity: next, groups: [], engineObjects: [], ended: null });
   });
 
   it('knows whether it is the one file at its path', () => {

@@ -28,6 +28,7 @@ beforeEach(() => {
   report = new Reporter(link, { run: 7, attempt: 1 }, null, {
     cancel: (why) => told.push(`cancel: ${why}`),
     stale: (why) => told.push(`stale: ${why}`),
+    unrecorded: () => {},
   });
 });
 afterEach(() => cleanup.run());

@@ -33,6 +33,7 @@ function reporter(): Reporter {
   return new Reporter(link, { run: 7, attempt: 1 }, SpoolReader.left(spool), {
     cancel: (why) => told.push(`cancel: ${why}`),
     stale: (why) => told.push(`stale: ${why}`),
+    unrecorded: ({ outcome, logLength }) => told.push(`unrecorded: ${outcome.result}, ${logLength}`),
   });
 }
 
@@ -299,6 +300,43 @@ describe('the record', () => {
       return server.hangUp();
     };
     expect((await report.finish(PASSED, 0)).reported).toBe('abandoned');
+  });
+});
+
+describe('an outcome that cannot be recorded', () => {
+  const away = (): void => void link.close();
+  const artifact = (name: string, bytes = 5) => ({ name, path: spool, bytes, sha256: '' });
+
+  it('is told when the link is closed', async () => {
+    appendFileSync(spool, TEXT);
+    away();
+    expect((await reporter().finish(PASSED, 26)).reported).toBe('abandoned');
+    expect(told).toEqual(['unrecorded: passed, 26']);
+  });
+
+  it('is told while the server is silent, so that it outlives this process', async () => {
+    server.onRecord = async () => {
+      await until('it is told', () => told.length > 0);
+      return { type: 'ok' };
+    };
+    const stopped = (ended: typeof PASSED) => ({ ...ended, result: 'cancelled' as const });
+    expect((await reporter().finish(PASSED, 0, stopped)).reported).toBe('recorded');
+    expect(told).toEqual(['unrecorded: cancelled, 0']);
+  });
+
+  it('is not told where it is recorded at once, or belongs to another attempt', async () => {
+    expect((await reporter().finish(PASSED, 0)).reported).toBe('recorded');
+    server.onRecord = () => ({ type: 'stale', why: 'attempt 2 runs' });
+    expect((await reporter().finish(PASSED, 0)).reported).toBe('stale');
+    expect(told).toEqual([]);
+  });
+
+  it('is not told where an artifact of it was not sent: the run is made again', async () => {
+    const report = reporter();
+    report.artifact(artifact('dist'));
+    away();
+    expect((await report.finish(PASSED, 0)).reported).toBe('abandoned');
+    expect(told).toEqual([]);
   });
 });
 
