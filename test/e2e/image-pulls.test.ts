@@ -30,7 +30,7 @@ afterEach(async () => {
 const EIGHT = Array.from({ length: 8 }, (_, at) => String(at + 1));
 
 function eight(name: string): Job {
-  return { image: name, strategy: { matrix: { n: EIGHT } }, steps: ['echo hi'] };
+  return { image: name, strategy: { matrix: { n: EIGHT }, 'fail-fast': false }, steps: ['echo hi'] };
 }
 
 async function twoRunners(): Promise<void> {
