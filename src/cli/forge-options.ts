@@ -1,4 +1,4 @@
-import path from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type ApiWebhook, FORGE_KINDS, type ForgeBody, forgeBodySchema } from '../shared/api-forge.ts';
 import { VoleError } from '../shared/errors.ts';
@@ -20,8 +20,7 @@ export function addForgeOptions(command: Command, none: string): Command {
 
 /** Undefined where no forge was given. */
 export function forgeOf(options: Options, context: CliContext): ForgeBody | undefined {
-  const kind = options['forge'];
-  if (kind === undefined) {
+  if (options['forge'] === undefined) {
     for (const [name, flag] of [
       ['forgeUrl', '--forge-url'],
       ['forgeTokenFile', '--forge-token-file'],
@@ -31,19 +30,18 @@ export function forgeOf(options: Options, context: CliContext): ForgeBody | unde
     }
     return undefined;
   }
-  const url = options['forgeUrl'] ?? (kind === 'github' ? 'https://github.com' : undefined);
-  if (url === undefined) throw new VoleError('usage', '--forge needs --forge-url');
+  const fields = forgeBodySchema.shape;
+  const kind = argument('--forge', fields.kind, options['forge']);
+  const givenUrl = options['forgeUrl'] ?? (kind === 'github' ? 'https://github.com' : undefined);
+  if (givenUrl === undefined) throw new VoleError('usage', '--forge needs --forge-url');
+  const url = argument('--forge-url', fields.url, givenUrl);
   const file = options['forgeTokenFile'];
   if (typeof file !== 'string') throw new VoleError('usage', '--forge needs --forge-token-file');
-  const project = options['forgeProject'];
-  const here = isServerHere(options, context);
-  return argument('forge', forgeBodySchema, {
-    kind,
-    url,
-    tokenFile: here ? path.resolve(context.cwd, file) : file,
-    check: options['check'] !== false,
-    ...(project === undefined ? {} : { project }),
-  });
+  const path = isServerHere(options, context) ? resolve(context.cwd, file) : file;
+  const tokenFile = argument('--forge-token-file', fields.tokenFile, path);
+  const check = options['check'] !== false;
+  const project = argument('--forge-project', fields.project, options['forgeProject']);
+  return { kind, url, tokenFile, check, ...(project === undefined ? {} : { project }) };
 }
 
 /** What to enter in the forge's settings. */

@@ -199,7 +199,13 @@ describe('vole repo and vole key', () => {
     expect([changed.code, changed.stderr]).toEqual([0, '']);
     const relative = await elsewhere('set', 'team/far', '--clone-url', './x.git');
     expect([relative.code, relative.stderr]).toEqual([2, expect.stringContaining('nor an absolute path')]);
-    await ok(['repo', 'rm', 'team/far']);
+    // --data asks the server there, wherever the environment's address points.
+    const other = { VOLE_URL: 'http://127.0.0.1:1' };
+    const here = await voleCommand(['repo', 'rm', 'team/far', '--data', server.dataDir], {
+      env: other,
+      cwd: root,
+    });
+    expect([here.code, here.stderr]).toEqual([0, '']);
   });
 
   it('refuse what is none in one line', async () => {

@@ -124,9 +124,15 @@ describe('vole repo add', () => {
     expect(await tell(['--forge', 'github'])).toBe('vole: --forge needs --forge-token-file\n');
     expect(await tell(['--forge-url', 'http://x'])).toBe('vole: --forge-url needs --forge\n');
     const flags = ['--forge-url', 'http://x', '--forge-token-file', '/t'];
-    expect(await tell(['--forge', 'svn', ...flags])).toContain('a forge is one of gitea, forgejo, github');
-    expect(await tell(['--forge', 'gitea', '--forge-url', 'ftp://x', '--forge-token-file', '/t'])).toContain(
-      'http:// or https://',
+    const known = 'a forge is one of gitea, forgejo, github';
+    expect(await tell(['--forge', 'svn', ...flags])).toBe(`vole: --forge: "svn" is not allowed: ${known}\n`);
+    expect(await tell(['--forge', 'svn'])).toContain(known);
+    const url = 'it is an http:// or https:// URL without user, query and fragment';
+    expect(await tell(['--forge', 'gitea', '--forge-url', 'ftp://x', '--forge-token-file', '/t'])).toBe(
+      `vole: --forge-url: "ftp://x" is not allowed: ${url}\n`,
+    );
+    expect(await tell(['--forge', 'gitea', ...flags, '--forge-project', 'x'])).toMatch(
+      /^vole: --forge-project: "x" is not allowed: /,
     );
   });
 });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { VoleError } from '../../shared/errors.ts';
+import type { Settings } from '../../shared/settings/types.ts';
 import type { CliContext } from '../context.ts';
 import { addSettings, readSettings } from '../settings-options.ts';
 import type { Admin } from './admin.ts';
@@ -17,8 +18,18 @@ export function addClientOptions(command: Command, json = 'print JSON for progra
   return command.option('--json', json);
 }
 
-export function clientOf(options: Options, context: CliContext): ApiClient {
+/** A directory that is given here is meant, wherever the environment's address points. */
+function clientSettings(
+  options: Options,
+  context: Pick<CliContext, 'env' | 'cwd' | 'stderr'>,
+): Settings<'client'> {
   const settings = readSettings('client', options, context);
+  const isMeant = options['data'] !== undefined && options['url'] === undefined;
+  return isMeant ? { ...settings, url: null } : settings;
+}
+
+export function clientOf(options: Options, context: CliContext): ApiClient {
+  const settings = clientSettings(options, context);
   const { url, data } = settings;
   if (url === null && data !== null && !existsSync(data)) {
     const what = 'give the one that `vole server` was started with';
@@ -30,7 +41,7 @@ export function clientOf(options: Options, context: CliContext): ApiClient {
 /** Whether paths mean this machine's: the server is reached by its data directory. A URL may come from the environment. */
 export function isServerHere(options: Options, { env, cwd }: CliContext): boolean {
   // Warnings are said where the settings are read for the request.
-  return readSettings('client', options, { env, cwd, stderr: () => {} }).url === null;
+  return clientSettings(options, { env, cwd, stderr: () => {} }).url === null;
 }
 
 /**
@@ -51,7 +62,7 @@ export async function withAdmin<T>(
 }
 
 async function openAdmin(options: Options, context: CliContext): Promise<Admin> {
-  const settings = readSettings('client', options, context);
+  const settings = clientSettings(options, context);
   const locate = locator(settings);
   const client = new ApiClient(locate);
   if (settings.url !== null || settings.data === null) return new HttpAdmin(client);

@@ -317,7 +317,7 @@ export const SETTINGS = {
     default: null,
     commands: ['client'],
     value: 'URL',
-    doc: "The server's HTTP address, where --data is not on this machine.",
+    doc: "The server's HTTP address, where --data is not on this machine. A --data that is given as a flag comes before VOLE_URL.",
   },
   'token-file': {
     kind: { type: 'path' },

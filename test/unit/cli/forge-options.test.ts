@@ -12,4 +12,7 @@ it('a token file is a path of this host only where the server is here', () => {
   // relative, so that it is refused, whichever way the URL was given
   expect(() => fileOf({ url: elsewhere.url })).toThrow(/bot-token/);
   expect(() => fileOf({}, { VOLE_URL: elsewhere.url })).toThrow(/bot-token/);
+  // a directory that was given is meant, and one of the environment is not
+  expect(fileOf({ data: '/data' }, { VOLE_URL: elsewhere.url })).toBe('/there/bot-token');
+  expect(() => fileOf({}, { VOLE_URL: elsewhere.url, VOLE_DATA: '/data' })).toThrow(/bot-token/);
 });
