@@ -49,6 +49,8 @@ export interface RunnerOptions {
   readonly memoryBytes: number;
   /** PATH and what `--job-env` names: the base of every step's environment. */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** For the git that fetches a checkout. */
+  readonly gitEnv: Readonly<Record<string, string>>;
   /** HOME of the jobs. */
   readonly home: string;
   /** Files of the built program: the worker thread's and the file thread's. */

@@ -186,6 +186,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
         logLimitBytes: options.logLimitBytes,
         artifactLimitBytes: options.artifactLimitBytes,
         baseEnv: options.baseEnv,
+        gitEnv: options.gitEnv,
       },
       hostJobs: options.hostJobs,
       onThread: (spec, thread) => log.debug({ run: spec.run, attempt: spec.attempt, thread }, 'on thread'),

@@ -40,6 +40,8 @@ export interface WorkerTask {
   readonly startedAt: number;
   /** Base environment from the runner's settings (`--job-env`), beside HOME, PATH and TMPDIR. */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** For the git that fetches the checkout: how this host reaches repositories. No step sees it. */
+  readonly gitEnv: Readonly<Record<string, string>>;
 }
 
 /** Absolute paths, all made by the main thread except `spool`, `artifacts` and the saved checkout. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -9,6 +10,8 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AgentSpec } from '../../src/shared/agent/spec.ts';
@@ -343,6 +346,31 @@ test('a job over its time in its checkout is timed-out', async () => {
   const run = await rig.run({ source: { url: remote.url, sha }, steps: ['true'], timeoutMs: 200 });
   held.release();
   expect(run.outcome).toMatchObject({ result: 'timed-out', reason: 'timeout' });
+});
+
+test('the checkout goes the way that the runner’s own environment names, of which no step hears', async () => {
+  const forge = await FakeForge.start(rig.cleanup);
+  const project = forge.project('team/app');
+  const sha = forge.git(project).push({ file: 'through the proxy' });
+  const asked: string[] = [];
+  const proxy = http.createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const { pathname, search } = new URL(request.url ?? '');
+    const { method, headers } = request;
+    const onward = http.request(`${forge.url}${pathname}${search}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(onward);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  rig.cleanup.defer(() => void proxy.close());
+  const url = forge.cloneUrl(project).replace(forge.url, 'http://git.invalid');
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const steps = ['cat file; env | grep -i proxy || echo; echo none'];
+  const run = await rig.run({ source: { url, sha }, steps }, { gitEnv: { http_proxy: address } });
+  expect(run.lines('o').join('\n')).toMatch(/^through the proxy\s+none$/);
+  expect(asked.every((one) => one.startsWith('http://git.invalid/team/app.git/'))).toBe(true);
 });
 
 test('the checkout of an agent run has no password of the clone URL, that of a job has', async () => {

@@ -92,6 +92,7 @@ export class RunnerRig {
       cpus: 8,
       memoryBytes: 8e9,
       baseEnv: { PATH: process.env['PATH'] ?? '' },
+      gitEnv: {},
       home: path.join(this.dir, 'home'),
       workerFile: path.join(dist, worker),
       fileThreadFile: path.join(dist, 'file-thread.js'),

@@ -226,6 +226,7 @@ export class RigRun {
         logLimitBytes: 64 * 1024 * 1024,
         artifactLimitBytes: 1024 * 1024 * 1024,
         baseEnv: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
+        gitEnv: {},
         startedAt: Date.now(),
         ...over,
         streams: null,

@@ -3,6 +3,7 @@ import type { RunnerLog, RunnerOptions } from '../../runner/options.ts';
 import { newKeyPair } from '../../runner/session/keys.ts';
 import type { RunningServer } from '../../server/server.ts';
 import type { ApiRun } from '../../shared/api.ts';
+import { gitEnvOf } from '../../shared/git-env.ts';
 import { parsePublicKey } from '../../shared/public-key.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { formatBytes } from '../../shared/units.ts';
@@ -86,6 +87,7 @@ export async function embeddedRunner(
     hostJobs: 'always', // it is the person's own machine and tree
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),
+    gitEnv: gitEnvOf(context.env),
     log,
   };
 }

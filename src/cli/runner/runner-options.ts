@@ -8,6 +8,7 @@ import { hostKeysFrom, readPrivateKey } from '../../runner/session/keys.ts';
 import { backoffMs } from '../../runner/session/reconnect.ts';
 import { AGENT_LABEL } from '../../shared/agent/spec.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { gitEnvOf } from '../../shared/git-env.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { baseEnv } from '../base-env.ts';
 import type { CliContext } from '../context.ts';
@@ -158,6 +159,7 @@ export function runnerOptions(
     keepUnreported: true,
     baseEnv: baseEnv(context, settings.jobEnv),
     engineEnv: engineEnv(context),
+    gitEnv: gitEnvOf(context.env),
     log,
   };
 }

@@ -52,7 +52,14 @@ export interface RunServices extends PortServices {
   makeRoom(spec: JobSpec, signal: AbortSignal): Promise<JobRoom>;
   readonly task: Pick<
     WorkerTask,
-    'agent' | 'masked' | 'killGraceMs' | 'pipeGraceMs' | 'logLimitBytes' | 'artifactLimitBytes' | 'baseEnv'
+    | 'agent'
+    | 'masked'
+    | 'killGraceMs'
+    | 'pipeGraceMs'
+    | 'logLimitBytes'
+    | 'artifactLimitBytes'
+    | 'baseEnv'
+    | 'gitEnv'
   >;
   /** Ends what the agents' server still does in a run's workspace. Never rejects. */
   agentLeave(workspace: string): Promise<void>;

@@ -1,4 +1,5 @@
 import { VoleError } from '../../shared/errors.ts';
+import { gitEnvOf } from '../../shared/git-env.ts';
 import { runCommand } from '../../shared/platform/commands.ts';
 import { withoutPasswords } from '../../shared/without-passwords.ts';
 
@@ -34,19 +35,9 @@ const ENV = {
   LC_ALL: 'C',
 };
 
-/** Variables that git, ssh and curl find their configuration, keys and proxies by. */
-const KEPT =
-  /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|XDG_CONFIG_HOME|SSH_AUTH_SOCK|SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CAINFO|(?:https?|all|no)_proxy|(?:HTTPS?|ALL|NO)_PROXY)$/;
-
-/**
- * The server's own git: asks nobody for a password, runs no program that a clone URL names, and gets
- * of `env` only what it needs. A `GIT_DIR`, as hooks have it, would turn it to another repository.
- */
+/** The server's own git: asks nobody for a password, and runs no program that a clone URL names. */
 export function gitWith(env: Readonly<Record<string, string | undefined>>): Git {
-  const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => KEPT.test(entry[0]) && entry[1] !== undefined,
-  );
-  const whole = { PATH: '/usr/local/bin:/usr/bin:/bin', ...Object.fromEntries(kept), ...ENV };
+  const whole = { PATH: '/usr/local/bin:/usr/bin:/bin', ...gitEnvOf(env), ...ENV };
   return async (args, { cwd, timeoutMs, maxBytes = 1024 * 1024, signal, input, env: more = {} }) => {
     const options = {
       cwd,

@@ -20,11 +20,12 @@ const SETTINGS = [
 
 /**
  * Git as the checkout calls it: its process groups announced to the main thread, ended when the run is
- * stopped, never asking a person (ssh has no terminal in a session of its own). HOME stays the runner's
- * own, so its credentials and its ssh settings work. `more`: beside that environment.
+ * stopped, never asking a person (ssh has no terminal in a session of its own). HOME, agent and proxies are
+ * the runner's own, so its credentials and its ssh settings work. `more`: beside that environment.
  */
 export function gitOf(task: WorkerTask, main: MainThread, more: Readonly<Record<string, string>> = {}): Git {
   const env = {
+    ...task.gitEnv,
     ...task.baseEnv,
     HOME: task.paths.home,
     TMPDIR: task.paths.tmp,
