@@ -92,7 +92,12 @@ export class AgentRig {
 
   /** A run's tree with a repository in it, and its engine on the rig's server. */
   async run(
-    given: { turnTimeoutMs?: number; files?: Readonly<Record<string, string>> } = {},
+    given: {
+      turnTimeoutMs?: number;
+      files?: Readonly<Record<string, string>>;
+      /** Where the run reaches the server instead. */
+      via?: (url: string) => Promise<string>;
+    } = {},
   ): Promise<AgentRun> {
     const name = `${++this.#runs}-1.rig`;
     const tree = path.join(this.dir.layout.jobs, name);
@@ -112,7 +117,11 @@ export class AgentRig {
       {
         guard: () => Promise.reject(new Error('the rig has none')),
         streams: () => Promise.reject(new Error('the rig has none')),
-        agentServer: () => this.server.access(),
+        agentServer: async () => {
+          const answer = await this.server.access();
+          if (!answer.ok || !given.via) return answer;
+          return { ok: true, access: { ...answer.access, url: await given.via(answer.access.url) } };
+        },
       },
       {
         thread: nothing,

@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ownCgroup } from '../../../src/shared/platform/cgroup.ts';
@@ -178,6 +181,44 @@ describe('a turn', { timeout: AGENT_TEST_MS }, () => {
     expect(again.split('a long task')).toHaveLength(3);
     expect(run.log).toContain("the agent's server ended in mid-turn: it is started again");
   });
+});
+
+/** A proxy that never answers the first of these requests, and passes everything else. */
+async function losing(url: string, lost: string): Promise<{ url: string; lost: () => number }> {
+  let seen = 0;
+  const proxy = http.createServer((request, response) => {
+    if (request.url?.startsWith(lost) && ++seen === 1) return;
+    const { method, headers } = request;
+    const onward = http.request(`${url}${request.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    response.on('close', () => onward.destroy());
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  rig.cleanup.defer(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, lost: () => seen };
+}
+
+describe('a server of which one answer is lost', { timeout: AGENT_TEST_MS }, () => {
+  it.each(['/session/status', '/session/ses_'])(
+    'is asked again, and the turn goes on (%s)',
+    async (request) => {
+      let proxy: Awaited<ReturnType<typeof losing>> | null = null;
+      const run = await rig.run({
+        turnTimeoutMs: 40_000,
+        via: async (url) => (proxy ??= await losing(url, request)).url,
+      });
+      rig.model.answer({ say: 'it went on' });
+      expect(await oneTurn(run)).toMatchObject({ type: 'said', text: 'it went on' });
+      expect((proxy as Awaited<ReturnType<typeof losing>> | null)?.lost()).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('a server that hangs', { timeout: AGENT_TEST_MS }, () => {

@@ -74,7 +74,7 @@ export class OpenCodeEngine implements AgentEngine, SessionHost {
     if (!connected.ok) return connected;
     const { connection } = connected;
     const { stopping: until } = this.parts.main;
-    const found = await connection.ask((client, options) => client.session.get({ sessionID: id }, options), {
+    const found = await connection.read((client, options) => client.session.get({ sessionID: id }, options), {
       until,
     });
     if (!found.ok && (found.status === 404 || found.status === 400)) return null;

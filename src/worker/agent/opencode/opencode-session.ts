@@ -28,7 +28,7 @@ const GO_ON =
 type Look =
   | { readonly type: 'runs' }
   | { readonly type: 'ended'; readonly last: MessageWithParts | null }
-  | { readonly type: 'unreachable'; readonly why: string };
+  | { readonly type: 'unreachable'; readonly late: boolean; readonly why: string };
 
 /** Ends the waiting, and says so itself: the server's own account of an abort is not reliable. */
 type Cut = 'stopped' | 'timeout' | 'steps';
@@ -141,8 +141,8 @@ export class OpenCodeSession implements AgentSession {
         if (listener.error !== null || isComplete(look.last)) return look;
         if (idleMs > (look.last === null ? IDLE_MS : IDLE_OPEN_MS)) return look;
       }
-      // One unanswered request may be the host's; a server that has ended is known by its process.
-      if (look.type === 'unreachable' && ++unreachable >= 2) return look;
+      // One that is refused may be the host's; a server that has ended is known by its process.
+      if (look.type === 'unreachable' && (look.late || ++unreachable >= 2)) return look;
       if (look.type === 'runs') {
         unreachable = 0;
         idleSince = performance.now();
@@ -158,13 +158,13 @@ export class OpenCodeSession implements AgentSession {
     progress: Progress,
     until: AbortSignal,
   ): Promise<Look> {
-    const status = await connection.ask((client, options) => client.session.status({}, options), { until });
-    if (!status.ok) return { type: 'unreachable', why: status.why };
+    const status = await connection.read((client, options) => client.session.status({}, options), { until });
+    if (!status.ok) return { type: 'unreachable', late: status.late, why: status.why };
     const state = status.data[this.id];
     if (state) progress.status(state);
     if (state && state.type !== 'idle') return { type: 'runs' };
     const newest = await this.#newestMessage(connection, until);
-    if (!newest.ok) return { type: 'unreachable', why: newest.why };
+    if (!newest.ok) return { type: 'unreachable', late: newest.late, why: newest.why };
     return { type: 'ended', last: answerSince(before, newest.data) };
   }
 
@@ -174,7 +174,7 @@ export class OpenCodeSession implements AgentSession {
   }
 
   async #newestMessage(connection: Connection, until?: AbortSignal): Promise<Got<MessageWithParts | null>> {
-    const messages = await connection.ask(
+    const messages = await connection.read(
       (client, options) => client.session.messages({ sessionID: this.id, limit: 1 }, options),
       until ? { until } : {},
     );
@@ -197,7 +197,7 @@ export class OpenCodeSession implements AgentSession {
       if (!ok || !status.ok) return; // it is gone, and with it the turn
       const state = status.data[this.id];
       if (!state || state.type === 'idle') {
-        const newest = await this.#newestMessage(connection);
+        const newest = await this.#newestMessage(connection, AbortSignal.timeout(ABORT_MS));
         if (!newest.ok || answerSince(before, newest.data) !== null) return;
       }
       await delay(IDLE_ASK_MS);
