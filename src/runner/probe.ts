@@ -62,9 +62,13 @@ export async function probe(
   }
 }
 
+/** For how long a result waits for a start that may report it. */
+const FOREIGN_MS = 7 * 86_400_000;
+
 /**
- * Runs of another server or account are not ours to report: their leases run out. One that could not be
- * reported, since this runner was told to end meanwhile, keeps its tree: the next start knows of it by that.
+ * Runs of another server or account are not ours to report: their leases run out, but a result waits for a runner
+ * of its own. One that could not be reported, since this runner was told to end meanwhile, keeps its tree: the next
+ * start knows of it by that.
  */
 async function report(
   link: SessionLink,
@@ -72,7 +76,14 @@ async function report(
   server: string,
   options: RunnerOptions,
 ): Promise<void> {
-  if (run.server === server && run.account === options.endpoint.account) {
+  const { account } = options.endpoint;
+  const isOurs = run.server === server && run.account === account;
+  if (!isOurs && run.ended !== null && Date.now() - run.startedAt < FOREIGN_MS) {
+    const facts = { run: run.run, attempt: run.attempt, server: run.server, account: run.account };
+    options.log.info(facts, `${run.ended.outcome.result}: left to a runner of its server and account`);
+    return run.putBack();
+  }
+  if (isOurs) {
     const spool = SpoolReader.left(run.spool);
     const nobody = (): void => {};
     const reporter = new Reporter(link, run, spool, { cancel: nobody, stale: nobody, unrecorded: nobody });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -174,9 +175,13 @@ describe('a run that a runner ends without a report', () => {
     expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 2, lostCount: 0 });
   });
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)(
-    'since its server is away is reported as it ended by the next start (%s)',
-    async (signal) => {
+  it.each([
+    { signal: 'SIGTERM', before: 'nobody else' },
+    { signal: 'SIGKILL', before: 'nobody else' },
+    { signal: 'SIGKILL', before: 'a runner of another account' },
+  ] as const)(
+    'since its server is away is reported as it ended by the next start ($signal, then $before)',
+    async ({ signal, before }) => {
       const [gate, executed] = [path.join(rig.root, 'go'), path.join(rig.root, 'executed')];
       const { id, runner } = await only([
         `echo begun; until [ -e ${gate} ]; do sleep 0.02; done; echo once >> ${executed}`,
@@ -194,6 +199,22 @@ describe('a run that a runner ends without a report', () => {
       expect((await runner.ended).code).toBe(signal === 'SIGTERM' ? 130 : null);
       if (signal === 'SIGTERM') expect(runner.stderr).toContain(`not reported: run ${id} (passed)`);
       await rig.startServer(['--ssh', ssh, '--http', http.replace('http://', '')]);
+      if (before === 'a runner of another account') {
+        const key = path.join(rig.root, 'other');
+        execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+        await rig.addAccount('other', key);
+        const other = rig.runner([
+          '--once',
+          '--lease-wait',
+          '1',
+          '--key',
+          key,
+          '--server',
+          `ssh://other@${ssh}`,
+        ]);
+        await other.says(/passed: left to a runner of its server and account/);
+        expect((await other.ended).code).toBe(0);
+      }
       await theNextReports(id, 'passed');
       expect(await rig.run(id)).toMatchObject({ state: 'passed', attempt: 1 });
       expect(readFileSync(executed, 'utf8')).toBe('once\n');

@@ -43,7 +43,7 @@ function isFolder(file: string): boolean {
 }
 
 /** False where a job has put something in the way: the next start has another name, and finds it then. */
-function renamed(from: string, to: string): boolean {
+export function renamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);
     return true;

@@ -23,7 +23,7 @@ import type { Trash } from '../dir/trash.ts';
 import { removeLabelled, removeRecorded } from '../engine/leftovers.ts';
 import { cgroupName } from '../runs/job-cgroups.ts';
 import { MARKER_ENV } from '../runs/processes-of-run.ts';
-import { type LeftLeases, takeLeftLeases } from './left-leases.ts';
+import { type LeftLeases, renamed, takeLeftLeases } from './left-leases.ts';
 import { hostFacts, leftoversOf, type OwnerFacts, ownerState } from './owner-state.ts';
 import { ELSEWHERE, isAbandoned, markerOf, TAKEN, TREE } from './unowned-trees.ts';
 
@@ -36,7 +36,11 @@ export interface DeadRun {
   readonly spool: string;
   /** How it ended, where its runner knew and could not have it recorded. */
   readonly ended: KeptEnd | null;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
   dispose(): void;
+  /** For the start of another runner on this directory, which finds it as if nobody had. */
+  putBack(): void;
 }
 
 export interface Swept {
@@ -227,7 +231,15 @@ class Sweeper {
     renameSync(tree, mine);
     const spool = path.join(mine, 'log');
     const { ended } = record;
-    this.#dead.push({ run, attempt, server, account, spool, ended, dispose: () => this.#put(mine) });
+    const facts = { run, attempt, server, account, spool, ended, startedAt: identity.startedAt };
+    this.#dead.push({
+      ...facts,
+      dispose: () => this.#put(mine),
+      putBack: () => {
+        // Where a job has put something in the way, it is found once this process has ended.
+        renamed(mine, this.#dir.layout.jobTree(run, attempt, server));
+      },
+    });
   }
 
   /**

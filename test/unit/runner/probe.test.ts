@@ -21,7 +21,9 @@ const dead = (run: number, facts: Partial<DeadRun> = {}): DeadRun => ({
   account: 'a',
   spool: '/nowhere',
   ended: null,
+  startedAt: Date.now(),
   dispose: () => void said.push(`tree ${run} gone`),
+  putBack: () => void said.push(`tree ${run} back`),
   ...facts,
 });
 const leases = (...keys: string[]) => ({ keys, dispose: () => void said.push(`keys ${keys.join()} gone`) });
@@ -70,6 +72,20 @@ it('a run that had ended is reported as it had, and one that had not as lost', a
   expect(server.records.map((record) => record.outcome)).toMatchObject([outcome, { result: 'lost' }]);
   expect(said.join('\n')).toMatch(/reported as failed .*"run":1.*reported as lost .*"run":2/s);
 });
+
+it.each([{ server: 'other' }, { account: 'b' }])(
+  'a result of another (%o) waits for its own, not for ever',
+  async (other) => {
+    const ended = { outcome: PASSED, logLength: 0 };
+    const long = Date.now() - 8 * 86_400_000;
+    await start({
+      dead: [dead(1, { ended, ...other }), dead(2, { ended, ...other, startedAt: long })],
+      leases: [],
+    });
+    expect([server.records, gone()]).toEqual([[], ['tree 2 gone']]);
+    expect(said).toContain('tree 1 back');
+  },
+);
 
 it('a run that is over already is not said to be reported', async () => {
   server.onRecord = () => ({ type: 'stale', why: 'it is over' });
