@@ -36,7 +36,9 @@ function addKeyCommand(context: CliContext): Command {
     const parsed = parsePublicKey(text);
     const where = file === '-' ? 'standard input' : file;
     if (!parsed.ok) throw new VoleError('usage', `${where}: ${parsed.fault}`);
-    const added = await withAdmin(options, context, (admin) => admin.addKey(account, parsed.key.publicKey));
+    const added = await withAdmin(options, context, (admin) => admin.addKey(account, parsed.key.publicKey), {
+      makes: true,
+    });
     if (options['json']) return printJson(context, added);
     context.stdout(
       `${added.added ? 'added' : 'there already:'} ${added.fingerprint} of account ${added.account}\n`,

@@ -61,7 +61,9 @@ function addRepo(context: CliContext): Command {
       maxJobs: maxJobs(options) ?? null,
       ...(forge === undefined ? {} : { forge }),
     };
-    const repository = await withAdmin(options, context, (admin) => admin.addRepository(body));
+    const repository = await withAdmin(options, context, (admin) => admin.addRepository(body), {
+      makes: true,
+    });
     warnOfPath(repository.cloneUrl, options, context);
     if (options['json']) return printJson(context, repository);
     context.stdout(`added ${repository.name} (${repository.cloneUrl}), ${capText(repository)}\n`);

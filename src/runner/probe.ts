@@ -53,8 +53,16 @@ export async function probe(
       if (refused) throw refusalOf(refused);
       return null;
     }
-    for (const run of left.dead) await report(link, run, session.welcome.server, options);
-    for (const leases of left.leases) await giveBackAll(link, leases, options);
+    const { server, leaseSeconds } = session.welcome;
+    const us: Us = { server, account: options.endpoint.account };
+    const reports = left.dead.flatMap((run) => (isToReport(run, us, options) ? [new Report(link, run)] : []));
+    for (const report of reports) report.live(leaseSeconds);
+    try {
+      for (const report of reports) await report.finish(options);
+    } finally {
+      for (const report of reports) report.abandon();
+    }
+    for (const leases of left.leases) await giveBackAll(link, leases, us, options);
     return session.welcome.server;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -62,43 +70,84 @@ export async function probe(
   }
 }
 
-/** For how long a result waits for a start that may report it. */
-const FOREIGN_MS = 7 * 86_400_000;
-
-/**
- * Runs of another server or account are not ours to report: their leases run out, but a result waits for a runner
- * of its own. One that could not be reported, since this runner was told to end meanwhile, keeps its tree: the next
- * start knows of it by that.
- */
-async function report(
-  link: SessionLink,
-  run: DeadRun,
-  server: string,
-  options: RunnerOptions,
-): Promise<void> {
-  const { account } = options.endpoint;
-  const isOurs = run.server === server && run.account === account;
-  if (!isOurs && run.ended !== null && Date.now() - run.startedAt < FOREIGN_MS) {
-    const facts = { run: run.run, attempt: run.attempt, server: run.server, account: run.account };
-    options.log.info(facts, `${run.ended.outcome.result}: left to a runner of its server and account`);
-    return run.putBack();
-  }
-  if (isOurs) {
-    const spool = SpoolReader.left(run.spool);
-    const nobody = (): void => {};
-    const reporter = new Reporter(link, run, spool, { cancel: nobody, stale: nobody, unrecorded: nobody });
-    const { outcome, logLength } = run.ended ?? { outcome: LOST, logLength: spool?.size ?? 0 };
-    const { reported } = await reporter.finish(outcome, logLength);
-    spool?.close();
-    if (reported === 'abandoned') return;
-    const said = reported === 'stale' ? 'over already, not reported' : `reported as ${outcome.result}`;
-    options.log.info({ run: run.run, attempt: run.attempt, reported }, said);
-  }
-  run.dispose();
+/** Whom a start speaks for, and to. */
+interface Us {
+  readonly server: string;
+  readonly account: string;
 }
 
-/** Their keys stay for the next start until the server has answered for all of them. */
-async function giveBackAll(link: SessionLink, leases: LeftLeases, options: RunnerOptions): Promise<void> {
+/** For how long what is another's waits for a start that may report it. */
+const FOREIGN_MS = 7 * 86_400_000;
+
+function isOurs(one: Us, us: Us): boolean {
+  return one.server === us.server && one.account === us.account;
+}
+
+/** Runs of another server or account are not ours to report: their leases run out, but a result waits for a runner of its own. */
+function isToReport(run: DeadRun, us: Us, { log }: Pick<RunnerOptions, 'log'>): boolean {
+  if (isOurs(run, us)) return true;
+  if (run.ended !== null && Date.now() - run.startedAt < FOREIGN_MS) {
+    const facts = { run: run.run, attempt: run.attempt, server: run.server, account: run.account };
+    log.info(facts, `${run.ended.outcome.result}: left to a runner of its server and account`);
+    run.putBack();
+  } else run.dispose();
+  return false;
+}
+
+/**
+ * Of one dead run. One that could not be reported, since this runner was told to end meanwhile, keeps its tree: the
+ * next start knows of it by that.
+ */
+class Report {
+  readonly #run: DeadRun;
+  readonly #spool: SpoolReader | null;
+  readonly #reporter: Reporter;
+
+  constructor(link: SessionLink, run: DeadRun) {
+    const nobody = (): void => {};
+    this.#run = run;
+    this.#spool = SpoolReader.left(run.spool);
+    this.#reporter = new Reporter(link, run, this.#spool, {
+      cancel: nobody,
+      stale: nobody,
+      unrecorded: nobody,
+    });
+  }
+
+  /** A result that waits for the logs of others to be sent keeps its lease. */
+  live(leaseSeconds: number): void {
+    if (this.#run.ended === null) return;
+    this.#reporter.startHeartbeats(leaseSeconds);
+    void this.#reporter.beat();
+  }
+
+  async finish({ log }: Pick<RunnerOptions, 'log'>): Promise<void> {
+    const { run, attempt, ended } = this.#run;
+    const { outcome, logLength } = ended ?? { outcome: LOST, logLength: this.#spool?.size ?? 0 };
+    const { reported } = await this.#reporter.finish(outcome, logLength);
+    this.#spool?.close();
+    if (reported === 'abandoned') return;
+    const said = reported === 'stale' ? 'over already, not reported' : `reported as ${outcome.result}`;
+    log.info({ run, attempt, reported }, said);
+    this.#run.dispose();
+  }
+
+  /** Idempotent. */
+  abandon(): void {
+    this.#reporter.abandon();
+    this.#spool?.close();
+  }
+}
+
+/** Their keys stay for the next start until the server has answered for all of them; another's for one of its own. */
+async function giveBackAll(
+  link: SessionLink,
+  leases: LeftLeases,
+  us: Us,
+  options: RunnerOptions,
+): Promise<void> {
+  const { from } = leases;
+  if (from && !isOurs(from, us) && Date.now() - from.since < FOREIGN_MS) return leases.putBack();
   for (const key of leases.keys) {
     if (!(await giveBack(link, key, options))) return;
   }

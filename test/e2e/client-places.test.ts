@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ServerProcess, startServerProcess } from '../support/server-rig.ts';
@@ -35,8 +35,18 @@ describe('which server, and as whom', () => {
 
   it('a data directory that is not there is named', async () => {
     const none = path.join(root, 'none');
-    for (const args of [['runs'], ['logs', '1'], ['why', '1']])
-      await fails([...args, '--data', none], 66, /^vole: there is no data directory \/.*none: /);
+    for (const line of [
+      'runs',
+      'logs 1',
+      'why 1',
+      'repo ls',
+      'repo rm a/b',
+      'key ls',
+      'secret ls a/b',
+      'tasks ls',
+    ])
+      await fails([...line.split(' '), '--data', none], 66, /^vole: there is no data directory \/.*none: /);
+    expect(existsSync(none)).toBe(false);
   });
 
   it('a repository that is removed takes its secrets with it, and says so', async () => {

@@ -40,7 +40,7 @@ export class FakeServer {
   readonly asked: PublishRequest[] = [];
   onLease: (request: LeaseRequest) => Reply<'job' | 'idle'> | null = () => null;
   onPublish: () => Ok | null = () => null;
-  onHeartbeat: () => Ok | null = () => null;
+  onHeartbeat: (run: number) => Ok | null = () => null;
   onConnect: (session: FakeSession) => void = () => {};
   #current: FakeSession | null = null;
 
@@ -135,8 +135,8 @@ export class FakeSession implements SessionConnection {
     return { type: 'disconnected', disconnect };
   }
 
-  async heartbeat(): Promise<Ok> {
-    return this.#gone() ?? this.#server.onHeartbeat() ?? { type: 'ok' };
+  async heartbeat(run: number): Promise<Ok> {
+    return this.#gone() ?? this.#server.onHeartbeat(run) ?? { type: 'ok' };
   }
 
   async log(_run: number, _attempt: number, offset: number, bytes: Uint8Array): Promise<Ok> {

@@ -30,12 +30,14 @@ function clientSettings(
 
 export function clientOf(options: Options, context: CliContext): ApiClient {
   const settings = clientSettings(options, context);
-  const { url, data } = settings;
-  if (url === null && data !== null && !existsSync(data)) {
-    const what = 'give the one that `vole server` was started with';
-    throw new VoleError('not-found', `there is no data directory ${data}: ${what}`);
-  }
+  needData(settings);
   return new ApiClient(locator(settings));
+}
+
+function needData({ url, data }: Settings<'client'>): void {
+  if (url !== null || data === null || existsSync(data)) return;
+  const what = 'give the one that `vole server` was started with';
+  throw new VoleError('not-found', `there is no data directory ${data}: ${what}`);
 }
 
 /** Whether paths mean this machine's: the server is reached by its data directory. A URL may come from the environment. */
@@ -46,13 +48,16 @@ export function isServerHere(options: Options, { env, cwd }: CliContext): boolea
 
 /**
  * Does something with the server that runs on the data directory or at the URL; where none runs on
- * the directory, with the directory itself, so that a host is set up before its first start.
+ * the directory, with the directory itself, so that a host is set up before its first start. `makes`: it is
+ * made where it is not there, which a mistyped one never is by a command that only looks.
  */
 export async function withAdmin<T>(
   options: Options,
   context: CliContext,
   action: (admin: Admin) => Promise<T>,
+  { makes = false } = {},
 ): Promise<T> {
+  if (!makes) needData(clientSettings(options, context));
   const admin = await openAdmin(options, context);
   try {
     return await action(admin);

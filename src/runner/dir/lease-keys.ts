@@ -1,10 +1,24 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { z } from 'zod';
 import { openRegular } from '../../shared/open-regular.ts';
 
 const FILE = /^lease-\d+$/;
+/** Beside them: whose they are. */
+export const LEASED_FROM_FILE = 'leased-from.json';
 const KEY = /^[0-9a-f]{24}$/;
 const KEY_BYTES = 24;
+const MOST_BYTES = 4096;
+
+const leasedFromSchema = z.object({
+  /** The server's id. */
+  server: z.string(),
+  account: z.string(),
+  /** Epoch milliseconds. */
+  since: z.number(),
+});
+/** Who has given a process its leases. */
+export type LeasedFrom = z.infer<typeof leasedFromSchema>;
 
 /**
  * The keys of leases whose reply may accept a job, a file a slot, where a sweep finds them when this process
@@ -12,14 +26,16 @@ const KEY_BYTES = 24;
  */
 export class LeaseKeys {
   readonly #folder: string;
+  readonly #from: LeasedFrom;
   readonly #files = new Map<number, number>();
   /** What each slot noted last. */
   readonly #keys = new Map<number, string>();
   readonly #left = new Set<number>();
 
   /** `folder`: of this process alone, which a sweep takes after its death. */
-  constructor(folder: string) {
+  constructor(folder: string, from: LeasedFrom) {
     this.#folder = folder;
+    this.#from = from;
   }
 
   /** To be called before the lease is asked for. False where it cannot be written down. */
@@ -51,16 +67,21 @@ export class LeaseKeys {
     const key = this.#keys.get(slot);
     if (key === undefined) return;
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      this.#makeFolder();
       writeFileSync(this.#file(slot), key, { mode: 0o600 });
     } catch {}
   }
 
   #open(slot: number): number {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    if (this.#files.size === 0) this.#makeFolder();
     const fd = openSync(this.#file(slot), 'w', 0o600);
     this.#files.set(slot, fd);
     return fd;
+  }
+
+  #makeFolder(): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    writeFileSync(path.join(this.#folder, LEASED_FROM_FILE), JSON.stringify(this.#from), { mode: 0o600 });
   }
 
   #file(slot: number): string {
@@ -76,12 +97,26 @@ export function leftLeaseKeys(folder: string): { name: string; key: string }[] {
     .filter(({ key }) => KEY.test(key));
 }
 
+/** Null where it does not say. */
+export function leasedFrom(folder: string): LeasedFrom | null {
+  try {
+    return leasedFromSchema.parse(JSON.parse(headOf(path.join(folder, LEASED_FROM_FILE), MOST_BYTES)));
+  } catch {
+    return null;
+  }
+}
+
 function keyIn(file: string): string {
+  return headOf(file, KEY_BYTES);
+}
+
+/** Of a regular file; empty where there is none. */
+function headOf(file: string, most: number): string {
   let fd: number | null = null;
   try {
     fd = openRegular(file);
-    const bytes = Buffer.alloc(KEY_BYTES);
-    return bytes.toString('latin1', 0, readSync(fd, bytes));
+    const bytes = Buffer.alloc(most);
+    return bytes.toString('utf8', 0, readSync(fd, bytes));
   } catch {
     return '';
   } finally {

@@ -140,15 +140,14 @@ export class Reporter {
   ): Promise<RunEnd> {
     const { run, attempt } = this.#run;
     const keepRest = this.#artifacts.length === 0;
-    const late = new LateRecord(keepRest ? ended : null, (outcome) =>
-      this.#events.unrecorded({ outcome, logLength }),
-    );
+    const late = new LateRecord((outcome) => this.#events.unrecorded({ outcome, logLength }));
+    const sending = Promise.all(this.#artifacts.map((artifact) => artifact.sent));
+    void sending.then((sent) => late.change(ended, sent));
     const { length, rest } = await this.#log.finish(logLength, { keepRest });
-    const sent = await Promise.all(this.#artifacts.map((artifact) => artifact.sent));
+    const sent = await sending;
     const cut = sent.some((artifact) => artifact.end === 'stopped');
     const outcome = withArtifacts(amend(ended, cut), sent);
-    // One of which artifacts are left here alone is made again.
-    late.outcome = sent.some((artifact) => artifact.end === 'abandoned') ? null : outcome;
+    late.change(outcome, sent);
     const reported = await this.#record({ run, attempt, outcome, logLength: length, rest }, nextLease);
     late.end(reported);
     this.#end(reported);
@@ -221,15 +220,20 @@ export class Reporter {
 /** Has an outcome written down whose record takes long, and what it is changed to meanwhile. */
 class LateRecord {
   /** As it would be recorded now; null while nothing can be. */
-  outcome: RunOutcome | null;
+  #outcome: RunOutcome | null = null;
   readonly #write: (outcome: RunOutcome) => void;
   readonly #timer: NodeJS.Timeout;
   #written: RunOutcome | null = null;
 
-  constructor(outcome: RunOutcome | null, write: (outcome: RunOutcome) => void) {
-    this.outcome = outcome;
+  constructor(write: (outcome: RunOutcome) => void) {
     this.#write = write;
     this.#timer = setInterval(() => this.#look(), SOON_MS);
+  }
+
+  /** A run of which artifacts are left here alone is made again. */
+  change(outcome: RunOutcome, sent: readonly ArtifactSent[]): void {
+    const isWhole = sent.every((artifact) => artifact.end !== 'abandoned');
+    this.#outcome = isWhole ? withArtifacts(outcome, sent) : null;
   }
 
   end(reported: Reported): void {
@@ -238,9 +242,9 @@ class LateRecord {
   }
 
   #look(): void {
-    if (this.outcome === null || this.outcome === this.#written) return;
-    this.#written = this.outcome;
-    this.#write(this.outcome);
+    if (this.#outcome === null || this.#outcome === this.#written) return;
+    this.#written = this.#outcome;
+    this.#write(this.#outcome);
   }
 }
 

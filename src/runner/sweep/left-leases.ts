@@ -1,12 +1,16 @@
 import { lstatSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { leftLeaseKeys } from '../dir/lease-keys.ts';
+import { LEASED_FROM_FILE, type LeasedFrom, leasedFrom, leftLeaseKeys } from '../dir/lease-keys.ts';
 
 /** Keys of leases that a dead process may have been given a job for and never begun it. */
 export interface LeftLeases {
   readonly keys: readonly string[];
+  /** Null where that is not known. */
+  readonly from: LeasedFrom | null;
   /** To be called once the server has answered for all of them: until then the next start finds them again. */
   dispose(): void;
+  /** For the start of another runner on this directory. */
+  putBack(): void;
 }
 
 /** What a sweep makes of the folder of a dead process that has left keys, with the name of its own process. */
@@ -31,9 +35,16 @@ export function takeLeftLeases(
     const mine = path.join(folder, `.taken.${process}.${owner}`);
     if (files.length === 0) put(left);
     if (files.length === 0 || !renamed(left, mine)) return [];
-    const kept = new Set(files.map(({ name: file }) => file));
+    const kept = new Set([LEASED_FROM_FILE, ...files.map(({ name: file }) => file)]);
     for (const file of readdirSync(mine)) if (!kept.has(file)) put(path.join(mine, file));
-    return [{ keys: files.map(({ key }) => key), dispose: () => put(mine) }];
+    return [
+      {
+        keys: files.map(({ key }) => key),
+        from: leasedFrom(mine),
+        dispose: () => put(mine),
+        putBack: () => void renamed(mine, path.join(folder, owner)),
+      },
+    ];
   });
 }
 

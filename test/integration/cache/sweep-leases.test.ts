@@ -29,7 +29,7 @@ const keysOf = ({ leases }: Swept): string[] => leases.flatMap(({ keys }) => key
 /** What a process of that name leaves that is killed with two slots. */
 function killed(name: string): void {
   const own = path.join(rig.dir.layout.fifos, name);
-  const keys = new LeaseKeys(own);
+  const keys = new LeaseKeys(own, { server: 's', account: 'a', since: 1 });
   keys.note(0, key('a'));
   keys.note(1, key('b'));
   keys.close();
@@ -49,7 +49,11 @@ test('the keys of a killed process are found by each start until one has had the
   const first = await sweepAs('2-b');
   expect(keysOf(first.swept)).toEqual([key('a'), key('b')]);
   const [folder = ''] = folders();
-  expect(readdirSync(path.join(rig.dir.layout.fifos, folder)).toSorted()).toEqual(['lease-0', 'lease-1']);
+  expect(readdirSync(path.join(rig.dir.layout.fifos, folder)).toSorted()).toEqual([
+    'lease-0',
+    'lease-1',
+    'leased-from.json',
+  ]);
   first.die();
   const second = await sweepAs('3-c');
   expect(keysOf(second.swept)).toEqual([key('a'), key('b')]);

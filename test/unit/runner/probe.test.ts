@@ -3,6 +3,7 @@ import type { RunnerOptions } from '../../../src/runner/options.ts';
 import { probe } from '../../../src/runner/probe.ts';
 import type { DeadRun, Swept } from '../../../src/runner/sweep/sweep.ts';
 import { FakeServer, PASSED } from '../../support/fake-network.ts';
+import { until } from '../../support/until.ts';
 
 let server: FakeServer;
 let said: string[];
@@ -26,7 +27,12 @@ const dead = (run: number, facts: Partial<DeadRun> = {}): DeadRun => ({
   putBack: () => void said.push(`tree ${run} back`),
   ...facts,
 });
-const leases = (...keys: string[]) => ({ keys, dispose: () => void said.push(`keys ${keys.join()} gone`) });
+const leases = (...keys: string[]) => ({
+  keys,
+  from: { server: 'abcd', account: 'a', since: Date.now() },
+  dispose: () => void said.push(`keys ${keys.join()} gone`),
+  putBack: () => void said.push(`keys ${keys.join()} back`),
+});
 
 const start = (left: Pick<Swept, 'dead' | 'leases'>): Promise<string | null> => {
   const note = (facts: object, line: string): void => void said.push(`${line} ${JSON.stringify(facts)}`);
@@ -63,7 +69,7 @@ describe('a start that is told to end while it reports the runs of a dead runner
 it('a tree goes where the server knows better, or is another one', async () => {
   server.onRecord = () => ({ type: 'stale', why: 'it is over' });
   await start({ dead: [dead(1), dead(2, { server: 'other' }), dead(3, { account: 'b' })], leases: [] });
-  expect(gone()).toEqual(['tree 1 gone', 'tree 2 gone', 'tree 3 gone']);
+  expect(gone().toSorted()).toEqual(['tree 1 gone', 'tree 2 gone', 'tree 3 gone']);
 });
 
 it('a run that had ended is reported as it had, and one that had not as lost', async () => {
@@ -93,7 +99,40 @@ it('a run that is over already is not said to be reported', async () => {
   expect(said).toEqual([expect.stringMatching(/^over already, not reported/), 'tree 1 gone']);
 });
 
+it('results that wait for the log of another to be sent keep their leases', async () => {
+  const ended = { outcome: PASSED, logLength: 0 };
+  const beaten: number[] = [];
+  server.onHeartbeat = (run) => {
+    beaten.push(run);
+    return null;
+  };
+  server.onRecord = async () => {
+    await until('all to be told of', () => [2, 3].every((run) => beaten.includes(run)));
+    return { type: 'ok' };
+  };
+  await start({ dead: [dead(1, { ended }), dead(2, { ended }), dead(3, { ended }), dead(4)], leases: [] });
+  expect(beaten).not.toContain(4);
+  expect(gone()).toHaveLength(4);
+});
+
 describe('keys of leases', () => {
+  it.each([{ server: 'other' }, { account: 'b' }])(
+    'of another (%o) wait for its own, not for ever',
+    async (other) => {
+      const from = { server: 'abcd', account: 'a', since: Date.now(), ...other };
+      const long = { ...from, since: Date.now() - 8 * 86_400_000 };
+      server.onLease = () => ({ type: 'idle' });
+      await start({
+        dead: [],
+        leases: [
+          { ...leases('new'), from },
+          { ...leases('old'), from: long },
+        ],
+      });
+      expect(said).toEqual(['keys new back', 'keys old gone']);
+    },
+  );
+
   it('go once the server has answered for all of them, after the runs that had begun', async () => {
     const asked: string[] = [];
     server.onLease = ({ key }) => {

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LeaseKeys, leftLeaseKeys } from '../../../../src/runner/dir/lease-keys.ts';
+import { LeaseKeys, leasedFrom, leftLeaseKeys } from '../../../../src/runner/dir/lease-keys.ts';
 import { Cleanup } from '../../../support/temp.ts';
+
+const FROM = { server: 's', account: 'a', since: 1 };
 
 let cleanup: Cleanup;
 let folder: string;
@@ -16,7 +18,7 @@ afterEach(() => cleanup.run());
 const key = (digit: string): string => digit.repeat(24);
 
 test('the last key of each slot is found after the death of its process', () => {
-  const keys = new LeaseKeys(folder);
+  const keys = new LeaseKeys(folder, FROM);
   for (const [slot, digit] of [
     [0, 'a'],
     [11, 'b'],
@@ -27,8 +29,25 @@ test('the last key of each slot is found after the death of its process', () => 
     { name: 'lease-0', key: key('c') },
     { name: 'lease-11', key: key('b') },
   ]);
+  expect(leasedFrom(folder)).toEqual(FROM);
   keys.close();
   keys.close();
+});
+
+test('the key of a slot that leaves it stays, also where the folder went meanwhile', () => {
+  const keys = new LeaseKeys(folder, FROM);
+  keys.note(0, key('a'));
+  keys.note(1, key('b'));
+  keys.leave(1);
+  rmSync(folder, { recursive: true });
+  keys.close();
+  expect([leftLeaseKeys(folder), leasedFrom(folder)]).toEqual([[{ name: 'lease-1', key: key('b') }], FROM]);
+});
+
+test.each(['', '{', '{"server":"s"}', 'x'.repeat(5000)])('whose they are is not known by %o', (text) => {
+  mkdirSync(folder);
+  writeFileSync(path.join(folder, 'leased-from.json'), text);
+  expect(leasedFrom(folder)).toBe(null);
 });
 
 test('what is no key of ours is passed over, and nothing waits for it', () => {
@@ -44,6 +63,6 @@ test('what is no key of ours is passed over, and nothing waits for it', () => {
 
 test('a key that cannot be written down is not', () => {
   writeFileSync(folder, '');
-  expect(new LeaseKeys(folder).note(0, key('a'))).toBe(false);
+  expect(new LeaseKeys(folder, FROM).note(0, key('a'))).toBe(false);
   expect(existsSync(path.join(folder, 'lease-0'))).toBe(false);
 });

@@ -331,6 +331,22 @@ describe('an outcome that cannot be recorded', () => {
     expect(told).toEqual([]);
   });
 
+  it('is told though the log is not sent, where all artifacts are', async () => {
+    const report = reporter();
+    const file = path.join(path.dirname(spool), 'dist');
+    writeFileSync(file, 'bytes');
+    const sha256 = createHash('sha256').update('bytes').digest('hex');
+    report.artifact({ name: 'dist', path: file, bytes: 5, sha256 });
+    await until('it is sent', () => server.artifacts.get('dist')?.complete);
+    appendFileSync(spool, TEXT);
+    server.onLog = () => server.hangUp();
+    const finished = report.finish(PASSED, 26);
+    await until('it is told', () => told.length > 0);
+    away();
+    expect((await finished).reported).toBe('abandoned');
+    expect(told).toEqual(['unrecorded: passed, 26']);
+  });
+
   it('is not told where an artifact of it was not sent: the run is made again', async () => {
     const report = reporter();
     report.artifact(artifact('dist'));
