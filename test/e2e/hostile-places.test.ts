@@ -52,7 +52,7 @@ describe('standard output without room', () => {
 describe('places that are none', () => {
   it.each([
     ['server', ['server', '--data', '/proc/vole-x', '--http', '127.0.0.1:0', '--ssh', '127.0.0.1:0']],
-    ['client', ['repo', 'ls', '--data', '/proc/vole-x/deep/er']],
+    ['client', ['repo', 'add', 'a/b', '/x', '--data', '/proc/vole-x/deep/er']],
   ])('a %s whose directory cannot be made ends with one line', async (_name, args) => {
     const { code, stderr } = await voleCommand(args);
     expect(stderr).toMatch(/^vole: cannot make the data directory \/proc\/vole-x.*ENOENT.*\n$/);
