@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import path from 'node:path';
 import type { Command } from 'commander';
 import { type ApiWebhook, FORGE_KINDS, type ForgeBody, forgeBodySchema } from '../shared/api-forge.ts';
 import { VoleError } from '../shared/errors.ts';
@@ -35,10 +35,10 @@ export function forgeOf(options: Options, context: CliContext): ForgeBody | unde
   const givenUrl = options['forgeUrl'] ?? (kind === 'github' ? 'https://github.com' : undefined);
   if (givenUrl === undefined) throw new VoleError('usage', '--forge needs --forge-url');
   const url = argument('--forge-url', fields.url, givenUrl);
-  const file = options['forgeTokenFile'];
-  if (typeof file !== 'string') throw new VoleError('usage', '--forge needs --forge-token-file');
-  const path = isServerHere(options, context) ? resolve(context.cwd, file) : file;
-  const tokenFile = argument('--forge-token-file', fields.tokenFile, path);
+  const given = options['forgeTokenFile'];
+  if (typeof given !== 'string') throw new VoleError('usage', '--forge needs --forge-token-file');
+  const file = isServerHere(options, context) ? path.resolve(context.cwd, given) : given;
+  const tokenFile = argument('--forge-token-file', fields.tokenFile, file);
   const check = options['check'] !== false;
   const project = argument('--forge-project', fields.project, options['forgeProject']);
   return { kind, url, tokenFile, check, ...(project === undefined ? {} : { project }) };

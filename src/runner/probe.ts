@@ -1,5 +1,6 @@
 import { VoleError } from '../shared/errors.ts';
 import type { RunOutcome } from '../shared/outcome.ts';
+import type { LeasedFrom } from './dir/lease-keys.ts';
 import type { RunnerOptions } from './options.ts';
 import { Reporter } from './runs/reporter.ts';
 import { givenBack } from './runs/run-outcomes.ts';
@@ -54,7 +55,7 @@ export async function probe(
       return null;
     }
     const { server, leaseSeconds } = session.welcome;
-    const us: Us = { server, account: options.endpoint.account };
+    const us: LeasedFrom = { server, account: options.endpoint.account };
     const reports = left.dead.flatMap((run) => (isToReport(run, us, options) ? [new Report(link, run)] : []));
     for (const report of reports) report.live(leaseSeconds);
     try {
@@ -63,30 +64,28 @@ export async function probe(
       for (const report of reports) report.abandon();
     }
     for (const leases of left.leases) await giveBackAll(link, leases, us, options);
-    return session.welcome.server;
+    return server;
   } finally {
     signal.removeEventListener('abort', abort);
     await link.close();
   }
 }
 
-/** Whom a start speaks for, and to. */
-interface Us {
-  readonly server: string;
-  readonly account: string;
-}
-
 /** For how long what is another's waits for a start that may report it. */
 const FOREIGN_MS = 7 * 86_400_000;
 
-function isOurs(one: Us, us: Us): boolean {
+function isOurs(one: LeasedFrom, us: LeasedFrom): boolean {
   return one.server === us.server && one.account === us.account;
 }
 
+function isRecent({ leftAt }: { readonly leftAt: number }): boolean {
+  return Date.now() - leftAt < FOREIGN_MS;
+}
+
 /** Runs of another server or account are not ours to report: their leases run out, but a result waits for a runner of its own. */
-function isToReport(run: DeadRun, us: Us, { log }: Pick<RunnerOptions, 'log'>): boolean {
+function isToReport(run: DeadRun, us: LeasedFrom, { log }: Pick<RunnerOptions, 'log'>): boolean {
   if (isOurs(run, us)) return true;
-  if (run.ended !== null && Date.now() - run.startedAt < FOREIGN_MS) {
+  if (run.ended !== null && isRecent(run)) {
     const facts = { run: run.run, attempt: run.attempt, server: run.server, account: run.account };
     log.info(facts, `${run.ended.outcome.result}: left to a runner of its server and account`);
     run.putBack();
@@ -143,11 +142,11 @@ class Report {
 async function giveBackAll(
   link: SessionLink,
   leases: LeftLeases,
-  us: Us,
+  us: LeasedFrom,
   options: RunnerOptions,
 ): Promise<void> {
   const { from } = leases;
-  if (from && !isOurs(from, us) && Date.now() - from.since < FOREIGN_MS) return leases.putBack();
+  if (from && !isOurs(from, us) && isRecent(leases)) return leases.putBack();
   for (const key of leases.keys) {
     if (!(await giveBack(link, key, options))) return;
   }
@@ -161,9 +160,9 @@ async function giveBack(link: SessionLink, key: string, options: RunnerOptions):
     if (leased.type === 'idle') return true;
     if (leased.type === 'disconnected') continue;
     const { run, attempt } = leased;
-    const recorded = await session.record(run, attempt, givenBack('its runner died before it began'), 0);
+    const recorded = await session.record(run, attempt, givenBack('its runner ended before it began'), 0);
     if (recorded.type === 'disconnected') continue;
-    options.log.info({ run, attempt }, 'given back: its runner died before it began');
+    options.log.info({ run, attempt }, 'given back: its runner ended before it began');
     return true;
   }
   return false;

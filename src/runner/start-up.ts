@@ -140,7 +140,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
   const own = path.join(dir.layout.fifos, options.hello.process);
-  const leaseKeys = new LeaseKeys(own, { server, account: options.endpoint.account, since: Date.now() });
+  const leaseKeys = new LeaseKeys(own, { server, account: options.endpoint.account });
   const trees = new JobTrees(dir, trash, own, options.jobs);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
   const agents =

@@ -12,7 +12,8 @@ import {
 } from './owner-record.ts';
 import { processStat } from './platform/processes.ts';
 
-const FILE = 'owner.jsonl';
+/** In a job's tree. */
+export const OWNER_FILE = 'owner.jsonl';
 /** Hundreds of thousands of steps; what is longer is not of our making and is not read into memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const GROUP_MS = 20;
@@ -29,7 +30,7 @@ export class OwnerFile {
 
   /** Throws where there is one already. The tree may be renamed afterwards. */
   constructor(tree: string, identity: OwnerIdentity) {
-    this.#fd = openSync(path.join(tree, FILE), 'ax');
+    this.#fd = openSync(path.join(tree, OWNER_FILE), 'ax');
     try {
       writeSync(this.#fd, `${JSON.stringify(identity)}\n`);
     } catch (error) {
@@ -121,7 +122,7 @@ export class OwnerFile {
 export function readOwner(tree: string): OwnerRecord | 'unreadable' | null {
   let fd: number;
   try {
-    fd = openRegular(path.join(tree, FILE));
+    fd = openRegular(path.join(tree, OWNER_FILE));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return code === 'ENOENT' || code === 'ENOTDIR' ? null : 'unreadable';

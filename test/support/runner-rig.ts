@@ -145,9 +145,9 @@ export class RunnerRig {
     return new Guards(path.join(this.dir, 'dir', 'locks'));
   }
 
-  /** Processes that carry this marker of the test. */
-  marked(value: string): number[] {
-    return processesWithEnv('RIG_MARKER', value).map((stat) => stat.pid);
+  /** Processes of this rig's runs of that job, where their worker is the odd one. */
+  marked(job: string): number[] {
+    return processesWithEnv('RIG_MARKER', `${this.dir} ${job}`).map((stat) => stat.pid);
   }
 
   close(): Promise<void> {

@@ -24,8 +24,8 @@ function clientSettings(
   context: Pick<CliContext, 'env' | 'cwd' | 'stderr'>,
 ): Settings<'client'> {
   const settings = readSettings('client', options, context);
-  const isMeant = options['data'] !== undefined && options['url'] === undefined;
-  return isMeant ? { ...settings, url: null } : settings;
+  const isDataAlone = options['data'] !== undefined && options['url'] === undefined;
+  return isDataAlone ? { ...settings, url: null } : settings;
 }
 
 export function clientOf(options: Options, context: CliContext): ApiClient {
@@ -57,8 +57,7 @@ export async function withAdmin<T>(
   action: (admin: Admin) => Promise<T>,
   { makes = false } = {},
 ): Promise<T> {
-  if (!makes) needData(clientSettings(options, context));
-  const admin = await openAdmin(options, context);
+  const admin = await openAdmin(clientSettings(options, context), makes);
   try {
     return await action(admin);
   } finally {
@@ -66,8 +65,8 @@ export async function withAdmin<T>(
   }
 }
 
-async function openAdmin(options: Options, context: CliContext): Promise<Admin> {
-  const settings = clientSettings(options, context);
+async function openAdmin(settings: Settings<'client'>, makes: boolean): Promise<Admin> {
+  if (!makes) needData(settings);
   const locate = locator(settings);
   const client = new ApiClient(locate);
   if (settings.url !== null || settings.data === null) return new HttpAdmin(client);

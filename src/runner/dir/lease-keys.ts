@@ -1,4 +1,13 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { openRegular } from '../../shared/open-regular.ts';
@@ -14,10 +23,8 @@ const leasedFromSchema = z.object({
   /** The server's id. */
   server: z.string(),
   account: z.string(),
-  /** Epoch milliseconds. */
-  since: z.number(),
 });
-/** Who has given a process its leases. */
+/** Which server has given a process its leases, and to which account. */
 export type LeasedFrom = z.infer<typeof leasedFromSchema>;
 
 /**
@@ -89,12 +96,21 @@ export class LeaseKeys {
   }
 }
 
+export interface LeftLeaseKey {
+  readonly name: string;
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly notedAt: number;
+}
+
 /** What a dead process has left in its folder; anything that is no such file is passed over. */
-export function leftLeaseKeys(folder: string): { name: string; key: string }[] {
-  const names = readdirSync(folder).filter((name) => FILE.test(name));
-  return names
-    .map((name) => ({ name, key: keyIn(path.join(folder, name)) }))
-    .filter(({ key }) => KEY.test(key));
+export function leftLeaseKeys(folder: string): LeftLeaseKey[] {
+  return readdirSync(folder).flatMap((name): LeftLeaseKey[] => {
+    if (!FILE.test(name)) return [];
+    const file = path.join(folder, name);
+    const key = headOf(file, KEY_BYTES);
+    return KEY.test(key) ? [{ name, key, notedAt: lstatSync(file).mtimeMs }] : [];
+  });
 }
 
 /** Null where it does not say. */
@@ -104,10 +120,6 @@ export function leasedFrom(folder: string): LeasedFrom | null {
   } catch {
     return null;
   }
-}
-
-function keyIn(file: string): string {
-  return headOf(file, KEY_BYTES);
 }
 
 /** Of a regular file; empty where there is none. */

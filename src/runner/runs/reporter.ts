@@ -76,7 +76,7 @@ export class Reporter {
     this.#heartbeat = setInterval(() => void this.beat(), everyMs);
   }
 
-  /** Beats at once, for instance after a reconnect. A run whose record may have arrived has ended: it has no heart. */
+  /** Beats at once, for instance after a reconnect. Not once the record may have arrived: of a run that has ended the server would call it stale. */
   async beat(): Promise<void> {
     // Asks for a session rather than taking the current one: the beat is what reconnects a slot
     // whose step says nothing for an hour.

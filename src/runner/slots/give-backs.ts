@@ -17,7 +17,6 @@ const GIVEN_BACK = givenBack('the runner takes no more runs');
 export class GiveBacks {
   readonly #link: Pick<SessionLink, 'session' | 'drop'>;
   #unsettled: Unsettled | null = null;
-  #unanswered = false;
 
   constructor(link: Pick<SessionLink, 'session' | 'drop'>) {
     this.#link = link;
@@ -33,18 +32,15 @@ export class GiveBacks {
     return this.#unsettled !== null;
   }
 
-  /** Whether the server did not say that something has come back: it may be ours until its lease ends. */
-  get unanswered(): boolean {
-    return this.#unanswered;
-  }
-
   /** The lease is asked for again, with its key: what it brings is in hand. */
   settled(): void {
     this.#unsettled = null;
   }
 
-  async job({ run, attempt }: { readonly run: number; readonly attempt: number }): Promise<void> {
-    await this.#tell((session) => session.record(run, attempt, GIVEN_BACK, 0));
+  /** What the server has not answered for in time stays noted. */
+  async job(job: { readonly run: number; readonly attempt: number }): Promise<void> {
+    const { run, attempt } = job;
+    if (!(await this.#tell((session) => session.record(run, attempt, GIVEN_BACK, 0)))) this.note(job);
   }
 
   /** What was noted, if anything is. The session may be another one afterwards. */
@@ -54,18 +50,17 @@ export class GiveBacks {
     if (!unsettled) return;
     if ('run' in unsettled) return await this.job(unsettled);
     // Asked again on another session it is not accepted any more, and given back when that closes.
-    await this.#tell((session) => session.lease(standingLease(unsettled.key)));
+    if (!(await this.#tell((session) => session.lease(standingLease(unsettled.key))))) this.note(unsettled);
     this.#link.drop();
   }
 
-  /** Has it answered, if need be by the next session, within a bound. */
-  async #tell(ask: (session: SessionConnection) => Promise<{ type: string }>): Promise<void> {
+  /** Has it answered, if need be by the next session, within a bound; false where it was not. */
+  async #tell(ask: (session: SessionConnection) => Promise<{ type: string }>): Promise<boolean> {
     const late = delay(MOST_MS, null, { ref: false });
     for (;;) {
       const session = await Promise.race([this.#link.session(), late]);
       const reply = session && (await Promise.race([ask(session), late]));
-      if (!reply) this.#unanswered = true;
-      if (reply?.type !== 'disconnected') return;
+      if (reply?.type !== 'disconnected') return reply !== null;
     }
   }
 }

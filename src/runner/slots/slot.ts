@@ -104,7 +104,7 @@ export class Slot {
       state = next;
     }
     await this.#giveBackAsked();
-    if (this.#giveBacks.unanswered) this.#services.leaveLease(this.index);
+    if (this.#giveBacks.pending) this.#services.leaveLease(this.index);
     await this.#link.close();
   }
 

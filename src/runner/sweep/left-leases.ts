@@ -7,6 +7,8 @@ export interface LeftLeases {
   readonly keys: readonly string[];
   /** Null where that is not known. */
   readonly from: LeasedFrom | null;
+  /** When the latest of them was noted, epoch milliseconds. */
+  readonly leftAt: number;
   /** To be called once the server has answered for all of them: until then the next start finds them again. */
   dispose(): void;
   /** For the start of another runner on this directory. */
@@ -41,6 +43,7 @@ export function takeLeftLeases(
       {
         keys: files.map(({ key }) => key),
         from: leasedFrom(mine),
+        leftAt: Math.max(...files.map(({ notedAt }) => notedAt)),
         dispose: () => put(mine),
         putBack: () => void renamed(mine, path.join(folder, owner)),
       },

@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { counted } from '../../shared/counted.ts';
 import type { EngineFacts } from '../../shared/engine/types.ts';
 import { oneLine } from '../../shared/errors.ts';
-import { readOwner } from '../../shared/owner-file.ts';
+import { OWNER_FILE, readOwner } from '../../shared/owner-file.ts';
 import type { KeptEnd, OwnerRecord } from '../../shared/owner-record.ts';
 import {
   cgroupPopulated,
@@ -36,8 +36,8 @@ export interface DeadRun {
   readonly spool: string;
   /** How it ended, where its runner knew and could not have it recorded. */
   readonly ended: KeptEnd | null;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
+  /** When its record was last written, epoch milliseconds. */
+  readonly leftAt: number;
   dispose(): void;
   /** For the start of another runner on this directory, which finds it as if nobody had. */
   putBack(): void;
@@ -231,7 +231,8 @@ class Sweeper {
     renameSync(tree, mine);
     const spool = path.join(mine, 'log');
     const { ended } = record;
-    const facts = { run, attempt, server, account, spool, ended, startedAt: identity.startedAt };
+    const leftAt = lstatSync(path.join(mine, OWNER_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const facts = { run, attempt, server, account, spool, ended, leftAt };
     this.#dead.push({
       ...facts,
       dispose: () => this.#put(mine),

@@ -29,7 +29,7 @@ const keysOf = ({ leases }: Swept): string[] => leases.flatMap(({ keys }) => key
 /** What a process of that name leaves that is killed with two slots. */
 function killed(name: string): void {
   const own = path.join(rig.dir.layout.fifos, name);
-  const keys = new LeaseKeys(own, { server: 's', account: 'a', since: 1 });
+  const keys = new LeaseKeys(own, { server: 's', account: 'a' });
   keys.note(0, key('a'));
   keys.note(1, key('b'));
   keys.close();

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { threadId } from 'node:worker_threads';
 import type { FromWorker, TaskResult, ToWorker, WorkerTask } from '../../../src/shared/worker-messages.ts';
 
@@ -14,9 +15,11 @@ const PASSED: TaskResult = {
   logBytes: 0,
 };
 
-/** A process of the run, in a group of its own. */
+/** A process of the run, in a group of its own, that `RunnerRig.marked` finds. */
 function child(task: WorkerTask): number {
-  const env = { PATH: process.env['PATH'], VOLE_JOB_MARKER: task.marker, RIG_MARKER: task.spec.job };
+  const rig = path.resolve(task.paths.tree, '../../..');
+  const RIG_MARKER = `${rig} ${task.spec.job}`;
+  const env = { PATH: process.env['PATH'], VOLE_JOB_MARKER: task.marker, RIG_MARKER };
   const running = spawn('sleep', ['9999'], { env, detached: true, stdio: 'ignore' });
   return running.pid ?? 0;
 }

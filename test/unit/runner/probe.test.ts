@@ -22,14 +22,15 @@ const dead = (run: number, facts: Partial<DeadRun> = {}): DeadRun => ({
   account: 'a',
   spool: '/nowhere',
   ended: null,
-  startedAt: Date.now(),
+  leftAt: Date.now(),
   dispose: () => void said.push(`tree ${run} gone`),
   putBack: () => void said.push(`tree ${run} back`),
   ...facts,
 });
 const leases = (...keys: string[]) => ({
   keys,
-  from: { server: 'abcd', account: 'a', since: Date.now() },
+  from: { server: 'abcd', account: 'a' },
+  leftAt: Date.now(),
   dispose: () => void said.push(`keys ${keys.join()} gone`),
   putBack: () => void said.push(`keys ${keys.join()} back`),
 });
@@ -85,7 +86,7 @@ it.each([{ server: 'other' }, { account: 'b' }])(
     const ended = { outcome: PASSED, logLength: 0 };
     const long = Date.now() - 8 * 86_400_000;
     await start({
-      dead: [dead(1, { ended, ...other }), dead(2, { ended, ...other, startedAt: long })],
+      dead: [dead(1, { ended, ...other }), dead(2, { ended, ...other, leftAt: long })],
       leases: [],
     });
     expect([server.records, gone()]).toEqual([[], ['tree 2 gone']]);
@@ -119,14 +120,14 @@ describe('keys of leases', () => {
   it.each([{ server: 'other' }, { account: 'b' }])(
     'of another (%o) wait for its own, not for ever',
     async (other) => {
-      const from = { server: 'abcd', account: 'a', since: Date.now(), ...other };
-      const long = { ...from, since: Date.now() - 8 * 86_400_000 };
+      const from = { server: 'abcd', account: 'a', ...other };
+      const leftAt = Date.now() - 8 * 86_400_000;
       server.onLease = () => ({ type: 'idle' });
       await start({
         dead: [],
         leases: [
           { ...leases('new'), from },
-          { ...leases('old'), from: long },
+          { ...leases('old'), from, leftAt },
         ],
       });
       expect(said).toEqual(['keys new back', 'keys old gone']);

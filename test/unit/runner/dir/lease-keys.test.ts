@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LeaseKeys, leasedFrom, leftLeaseKeys } from '../../../../src/runner/dir/lease-keys.ts';
 import { Cleanup } from '../../../support/temp.ts';
 
-const FROM = { server: 's', account: 'a', since: 1 };
+const FROM = { server: 's', account: 'a' };
 
 let cleanup: Cleanup;
 let folder: string;
@@ -25,7 +25,7 @@ test('the last key of each slot is found after the death of its process', () => 
     [0, 'c'],
   ] as const)
     expect(keys.note(slot, key(digit))).toBe(true);
-  expect(leftLeaseKeys(folder).toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
+  expect(leftLeaseKeys(folder).toSorted((a, b) => a.name.localeCompare(b.name))).toMatchObject([
     { name: 'lease-0', key: key('c') },
     { name: 'lease-11', key: key('b') },
   ]);
@@ -41,7 +41,9 @@ test('the key of a slot that leaves it stays, also where the folder went meanwhi
   keys.leave(1);
   rmSync(folder, { recursive: true });
   keys.close();
-  expect([leftLeaseKeys(folder), leasedFrom(folder)]).toEqual([[{ name: 'lease-1', key: key('b') }], FROM]);
+  const notedAt = statSync(path.join(folder, 'lease-1')).mtimeMs;
+  expect(leftLeaseKeys(folder)).toEqual([{ name: 'lease-1', key: key('b'), notedAt }]);
+  expect(leasedFrom(folder)).toEqual(FROM);
 });
 
 test.each(['', '{', '{"server":"s"}', 'x'.repeat(5000)])('whose they are is not known by %o', (text) => {

@@ -52,3 +52,19 @@ test('a link that is closed holds nothing up', async () => {
   await giveBacks.job({ run: 7, attempt: 2 });
   expect(server.records).toEqual([]);
 });
+
+test.each([{ key: 'key' }, { run: 7, attempt: 2 }])(
+  'what nobody has answered for stays noted (%o)',
+  async (what) => {
+    await link.close();
+    giveBacks.note(what);
+    await giveBacks.noted();
+    expect(giveBacks.pending).toBe(true);
+  },
+);
+
+test('a job that nobody has answered for is noted', async () => {
+  await link.close();
+  await giveBacks.job({ run: 7, attempt: 2 });
+  expect(giveBacks.pending).toBe(true);
+});
