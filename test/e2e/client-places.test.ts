@@ -49,6 +49,12 @@ describe('which server, and as whom', () => {
     expect(existsSync(none)).toBe(false);
   });
 
+  it('a variable that looks mistyped is warned of once', async () => {
+    const env = { VOLE_CACHE_SZE: '1' };
+    const { code, stderr } = await voleCommand(['repo', 'ls', '--data', server.dataDir], { env });
+    expect([code, stderr.trim().split('\n')]).toEqual([0, [expect.stringContaining('VOLE_CACHE_SZE')]]);
+  });
+
   it('a repository that is removed takes its secrets with it, and says so', async () => {
     const at = ['--data', server.dataDir];
     const ok = async (args: readonly string[], input = '') => {
