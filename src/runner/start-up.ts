@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { AgentService } from '../shared/agent/options.ts';
 import { counted } from '../shared/counted.ts';
@@ -101,7 +101,8 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   // Tells every sweep that this process lives, whatever its pid means elsewhere.
   const alive = new ProcessSeats(dir).take(options.hello.process);
-  const fifos = new FifoStock(path.join(dir.layout.fifos, options.hello.process));
+  const own = path.join(dir.layout.fifos, options.hello.process);
+  const fifos = new FifoStock(path.join(own, 'pipes'));
 
   step('engine');
   const engine = await chooseEngine(options.engine, options.engineEnv, log);
@@ -139,7 +140,6 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
   if (server === null) return null;
 
   const cgroups = new JobCgroups(ownCgroup(), cgroupName(dir.id, options.hello.process));
-  const own = path.join(dir.layout.fifos, options.hello.process);
   const leaseKeys = new LeaseKeys(own, { server, account: options.endpoint.account });
   const trees = new JobTrees(dir, trash, own, options.jobs);
   const spawner = new Spawner(options.spawnerFile, path.join(own, 'spawner'));
@@ -201,7 +201,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
       await spawner.close();
       trees.close();
       await fifos.close();
-      leaseKeys.close(); // what it leaves stands in the folder that the FIFOs took with them
+      if (!leaseKeys.close()) rmSync(own, { recursive: true, force: true });
       cgroups.close();
       await trash.settled();
       await files.close();

@@ -5,6 +5,7 @@ import {
   openSync,
   readdirSync,
   readSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -35,8 +36,6 @@ export class LeaseKeys {
   readonly #folder: string;
   readonly #from: LeasedFrom;
   readonly #files = new Map<number, number>();
-  /** What each slot noted last. */
-  readonly #keys = new Map<number, string>();
   readonly #left = new Set<number>();
 
   /** `folder`: of this process alone, which a sweep takes after its death. */
@@ -49,7 +48,6 @@ export class LeaseKeys {
   note(slot: number, key: string): boolean {
     try {
       writeSync(this.#files.get(slot) ?? this.#open(slot), key, 0);
-      this.#keys.set(slot, key);
       return true;
     } catch {
       return false;
@@ -58,37 +56,27 @@ export class LeaseKeys {
 
   /** What the slot noted last stays after `close`, as it would stay of a process that is killed. */
   leave(slot: number): void {
-    this.#left.add(slot);
+    if (this.#files.has(slot)) this.#left.add(slot);
   }
 
-  /** Writes what is to stay anew, in case the folder is gone. Idempotent. */
-  close(): void {
-    for (const fd of this.#files.values()) closeSync(fd);
+  /** Whether something stays in the folder. Idempotent. */
+  close(): boolean {
+    for (const [slot, fd] of this.#files) {
+      closeSync(fd);
+      if (!this.#left.has(slot)) rmSync(this.#file(slot), { force: true });
+    }
     this.#files.clear();
-    for (const slot of this.#left) this.#write(slot);
-    this.#left.clear();
-  }
-
-  /** On a disk that is full it cannot be left: the server waits for its lease. */
-  #write(slot: number): void {
-    const key = this.#keys.get(slot);
-    if (key === undefined) return;
-    try {
-      this.#makeFolder();
-      writeFileSync(this.#file(slot), key, { mode: 0o600 });
-    } catch {}
+    return this.#left.size > 0;
   }
 
   #open(slot: number): number {
-    if (this.#files.size === 0) this.#makeFolder();
+    if (this.#files.size === 0) {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      writeFileSync(path.join(this.#folder, LEASED_FROM_FILE), JSON.stringify(this.#from), { mode: 0o600 });
+    }
     const fd = openSync(this.#file(slot), 'w', 0o600);
     this.#files.set(slot, fd);
     return fd;
-  }
-
-  #makeFolder(): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    writeFileSync(path.join(this.#folder, LEASED_FROM_FILE), JSON.stringify(this.#from), { mode: 0o600 });
   }
 
   #file(slot: number): string {

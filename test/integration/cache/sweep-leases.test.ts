@@ -32,6 +32,7 @@ function killed(name: string): void {
   const keys = new LeaseKeys(own, { server: 's', account: 'a' });
   keys.note(0, key('a'));
   keys.note(1, key('b'));
+  for (const slot of [0, 1]) keys.leave(slot);
   keys.close();
   mkdirSync(path.join(own, 'tree-0', 'src'), { recursive: true });
   for (const file of ['0', 'spawner', 'lease-2']) writeFileSync(path.join(own, file), '');
