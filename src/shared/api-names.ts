@@ -75,7 +75,7 @@ export function cloneUrlFault(url: string): string | null {
 
 export const cloneUrlSchema = z.string().superRefine((url, context) => {
   const fault = cloneUrlFault(url);
-  if (fault !== null) context.addIssue({ code: 'custom', message: `clone URL refused: ${fault}` });
+  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
 });
 
 /** What is wrong with a branch, tag, full ref or commit as a person gives it, or null. */

@@ -210,7 +210,11 @@ describe('vole repo and vole key', () => {
 
   it('refuse what is none in one line', async () => {
     await fails(['repo', 'add', 'noslash', source], 2, /repository: "noslash" is not allowed/);
-    await fails(['repo', 'add', 'a/b', 'ext::sh -c id'], 2, /clone URL/);
+    await fails(
+      ['repo', 'add', 'a/b', 'ext::sh -c id'],
+      2,
+      /^vole: clone URL: "ext::sh -c id" is not allowed: it is neither/,
+    );
     const dashed = await voleCommand([
       'repo',
       'add',
