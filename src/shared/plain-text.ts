@@ -23,3 +23,12 @@ export function plain(text: string): string {
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '')
   );
 }
+
+/**
+ * Of a line that draws over itself, as progress bars do with carriage returns, what a terminal would
+ * show at last: the last part with text in it.
+ */
+export function lastDrawn(line: string): string {
+  if (!line.includes('\r')) return line;
+  return line.split('\r').findLast((part) => plain(part).trim() !== '') ?? '';
+}

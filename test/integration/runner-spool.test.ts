@@ -22,7 +22,7 @@ test.each([
   await rig.start({ worker: 'worker.js' });
   const id = await rig.queue(`cd /; ${script}; echo said after it`);
   expect(await rig.runEnded(id)).toMatchObject({ state: 'passed', attempt: 1 });
-  expect(rig.smallLog(id)).toContain('said after it');
+  expect(rig.output(id)).toContain('said after it');
   expect(await rig.runEnded(await rig.queue('true'))).toMatchObject({ state: 'passed', attempt: 1 });
 });
 

@@ -34,7 +34,7 @@ it.each([
     await rig.start({ worker: 'worker.js', keepUnreported });
     const id = await rig.queue('echo begun; exec sleep 999');
     await until('it has begun', () => rig.said.some((line) => line.startsWith('run started')));
-    await until('its log', () => rig.smallLog(id).includes('begun'));
+    await until('its log', () => rig.output(id).includes('begun'));
     rig.runner.kill();
     expect((await rig.ended).error).toContain(`not reported: run ${id} (`);
     const names = readdirSync(inDir('jobs'));

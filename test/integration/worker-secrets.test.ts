@@ -29,3 +29,14 @@ test.each([460, 470, 480, 490])(
     }
   },
 );
+
+test('a script is in the log as it was written, a secret in it masked whole and then cut', async () => {
+  const steps = [
+    { name: 'at the cut', run: `true ${upTo(385)}` },
+    { name: 'by lines', run: 'echo "$TOKEN"\ntrue' },
+  ];
+  const run = await rig.run({ secrets: { TOKEN: SECRET }, steps });
+  expect(run.lines('v', 1)[1]).toMatch(/^ {2}\$ true x{385}\*\*\*$/);
+  expect(run.lines('v', 2)).toEqual(['step 2: by lines', '  $ echo "$TOKEN"', '  $ true']);
+  expect(run.lines('o', 2)).toEqual(['***']);
+});

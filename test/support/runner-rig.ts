@@ -8,6 +8,7 @@ import { newKeyPair } from '../../src/runner/session/keys.ts';
 import type { RunningServer } from '../../src/server/server.ts';
 import type { NewRun, Run } from '../../src/server/store/store.ts';
 import { Guards } from '../../src/shared/lock/guard.ts';
+import { parseRecord } from '../../src/shared/log-record.ts';
 import { isFinal } from '../../src/shared/outcome.ts';
 import { processesWithEnv } from '../../src/shared/platform/processes.ts';
 import { parsePublicKey } from '../../src/shared/public-key.ts';
@@ -122,6 +123,12 @@ export class RunnerRig {
   /** The log of a run that says little. */
   smallLog(run: number, attempt = 1): string {
     return this.server.store.smallLogs.read(run, attempt)?.toString() ?? '';
+  }
+
+  /** What the steps printed, of a log that is in the database. */
+  output(run: number, attempt = 1): string {
+    const records = this.smallLog(run, attempt).split('\n').map(parseRecord);
+    return records.flatMap((record) => (record && record.stream !== 'v' ? [record.text] : [])).join('\n');
   }
 
   async run(id: number): Promise<Run> {

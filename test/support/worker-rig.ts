@@ -300,11 +300,11 @@ export class RigRun {
     return lines;
   }
 
-  /** Waits until the log has this text. */
+  /** Waits until the log has this text, in other lines than those that show what a step will execute. */
   async logged(text: string): Promise<void> {
-    await until(
-      `the log to have ${text}`,
-      () => this.spoolBytes > 0 && readFileSync(this.paths.spool).includes(text),
-    );
+    await until(`the log to have ${text}`, () => {
+      const lines = this.spoolBytes > 0 ? readFileSync(this.paths.spool, 'utf8').split('\n') : [];
+      return lines.some((line) => line.includes(text) && !/^\d+ \d+ v (?:step \d+: | {2}\$ )/.test(line));
+    });
   }
 }

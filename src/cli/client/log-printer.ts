@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { parseRecord } from '../../shared/log-record.ts';
+import { lastDrawn } from '../../shared/plain-text.ts';
 
 export interface PrintOptions {
   /** Only records of this step; null prints all. */
@@ -69,9 +70,12 @@ export class LogPrinter {
     return this.#open === null ? '' : '\n';
   }
 
-  /** A terminal keeps colours and tabs; what would move its cursor or set its title is taken out. */
+  /**
+   * A terminal keeps colours and tabs; what would move its cursor or set its title is taken out, and of a line
+   * that is drawn again and again the last is left.
+   */
   #shown(text: string): string {
-    return this.#options.terminal ? colouredOnly(text) : text;
+    return this.#options.terminal ? colouredOnly(lastDrawn(text)) : text;
   }
 }
 

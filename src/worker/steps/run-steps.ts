@@ -4,6 +4,7 @@ import type { WorkerTask } from '../../shared/worker-messages.ts';
 import type { RunLog } from '../log/run-log.ts';
 import type { MainThread } from '../port.ts';
 import type { Place } from './place.ts';
+import { scriptLines } from './script-lines.ts';
 import { SpawnerClient } from './spawner-client.ts';
 import { runStep } from './step.ts';
 import { skipped } from './step-result.ts';
@@ -66,7 +67,9 @@ async function inOrder(
       outcomes.push(skipped(step.name));
       continue;
     }
-    log.say(number, `step ${number}: ${step.name}`);
+    // Masked before it is cut: half a secret is not found.
+    const [name, run] = [log.mask(step.name), log.mask(step.run)];
+    log.say(number, [`step ${number}: ${name}`, ...scriptLines({ name, run })].join('\n'));
     const outcome = await runStep(task, main, log, spawner, place, step, number);
     outcomes.push(outcome);
     if (outcome.result === 'passed') continue;

@@ -38,6 +38,6 @@ it('the keys that a runner has for agents are in no log of its runs', async () =
   const run = await rig.queue(`echo one ${keys.key}, ${keys.context7Key} two`);
   expect((await rig.runEnded(run)).state).toBe('passed');
   const log = rig.smallLog(run);
-  expect(log).toContain('one ***, *** two');
+  expect(rig.output(run)).toBe('one ***, *** two');
   for (const key of Object.values(keys)) expect(log).not.toContain(key);
 });

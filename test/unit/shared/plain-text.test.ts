@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { age, plain, shortRef } from '../../../src/shared/plain-text.ts';
+import { age, lastDrawn, plain, shortRef } from '../../../src/shared/plain-text.ts';
 
 describe('text on a page', () => {
   it('has no terminal sequences and no control characters, but keeps its tabs', () => {
@@ -7,6 +7,16 @@ describe('text on a page', () => {
       plain('\u001b[31;1mred\u001b[0m\t\u001b]0;title\u0007x\u001b]8;;http://a\u001b\\link\r\u0000'),
     ).toBe('red\txlink');
     expect(plain('ünïcode € 🙂')).toBe('ünïcode € 🙂');
+  });
+
+  it.each([
+    ['p 1%\rp 50%\rp 100%', 'p 100%'],
+    ['p 1%\rp 100%\r', 'p 100%'],
+    ['p 1%\rdone\r\u001b[K', 'done'],
+    ['\r\u001b[2K  \r', ''],
+    ['no such thing', 'no such thing'],
+  ])('shows of %j, which draws over itself, %j', (line, shown) => {
+    expect(lastDrawn(line)).toBe(shown);
   });
 
   it('says how long ago', () => {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { ApiRunDetail } from '../../../shared/api.ts';
 import { isFinal } from '../../../shared/outcome.ts';
-import { plain, shortRef } from '../../../shared/plain-text.ts';
+import { lastDrawn, plain, shortRef } from '../../../shared/plain-text.ts';
 import { formatBytes, formatDuration } from '../../../shared/units.ts';
 import type { LogTail } from '../log-tail.ts';
 import { type Markup, page, stateBadge, when } from './layout.ts';
@@ -141,7 +141,7 @@ function log(view: RunPage): Markup {
     <div id="log" data-run="${run.id}" data-attempt="${tail.attempt}" data-offset="${tail.nextOffset}">
       ${tail.records.map(
         (record) =>
-          html`<div class="line ${record.stream}"><i>${(record.ms / 1000).toFixed(2)}</i><b>${record.step}</b><span>${plain(record.text)}</span></div>`,
+          html`<div class="line ${record.stream}"><i>${(record.ms / 1000).toFixed(2)}</i><b>${record.step}</b><span>${plain(lastDrawn(record.text))}</span></div>`,
       )}
     </div>`;
 }

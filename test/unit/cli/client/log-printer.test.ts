@@ -66,4 +66,10 @@ describe('a printed log', () => {
     );
     expect(print('1 1 o \u001b[2Jx\n')).toBe('\u001b[2Jx\n');
   });
+
+  it('gives a terminal a progress bar as it was at last, and a file every byte of it', () => {
+    const bar = '1 1 o 1%\r\u001b[32m50%\r\u001b[32m100%\u001b[0m\n';
+    expect(print(bar, { terminal: true })).toBe('\u001b[32m100%\u001b[0m\n');
+    expect(print(bar)).toBe('1%\r\u001b[32m50%\r\u001b[32m100%\u001b[0m\n');
+  });
 });
