@@ -6,6 +6,7 @@ import { VoleError } from '../shared/errors.ts';
 import { ownCgroup } from '../shared/platform/cgroup.ts';
 import { runCommand } from '../shared/platform/commands.ts';
 import { FifoStock } from '../shared/platform/fifos.ts';
+import { openFilesAmple, openFilesLimit, openFilesNeeded } from '../shared/platform/open-files.ts';
 import { AgentServer } from './agent/agent-server.ts';
 import { hostKind, missingPackage } from './agent/opencode-binary.ts';
 import { Namespaces } from './cache/namespaces.ts';
@@ -45,6 +46,15 @@ async function needTools(names: readonly string[]): Promise<void> {
       throw new VoleError('missing-tool', `${where}: install it; \`vole doctor\` says what else is missing`);
     }
   }
+}
+
+/** With too few, runs would fail at whatever needs the next one, and in the end the process. */
+function needOpenFiles(jobs: number): void {
+  const limit = openFilesLimit();
+  if (limit === null || limit >= openFilesNeeded(jobs)) return;
+  const what = `this process may open ${limit} files, and --jobs ${jobs} needs ${openFilesNeeded(jobs)}`;
+  const how = `raise the hard limit (\`ulimit -Hn\`, LimitNOFILE= of a unit) to ${openFilesAmple(jobs)}`;
+  throw new VoleError('runner-refused', `${what}: ${how}, or lower --jobs`);
 }
 
 function keysOf(service: AgentService | undefined): string[] {
@@ -88,6 +98,7 @@ export async function prepareHost(options: RunnerOptions, signal: AbortSignal): 
 
   step('tools');
   await needTools(['git', 'mkfifo']);
+  needOpenFiles(options.jobs);
   if (options.agent) needAgent();
   step('directory');
   const dir = await openDir(options.dir);

@@ -74,9 +74,9 @@ export const ERRORS = {
   'runner-refused': {
     exit: 78,
     meaning:
-      'The runner is misconfigured and stopped: it was given a job it cannot understand or a filter that matches nothing.',
+      'The runner is misconfigured and stopped: it was given a job it cannot understand or a filter that matches nothing, or may open too few files for its --jobs.',
     remedy:
-      'The last line of its log says which. Correct --repos, or bring runner and server to one version, then start it again; it is not restarted by itself.',
+      'The last line of its log says which. Correct --repos, raise the limit, or bring runner and server to one version, then start it again; it is not restarted by itself.',
   },
   interrupted: {
     exit: 130,

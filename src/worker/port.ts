@@ -6,8 +6,11 @@ import type { EngineObject } from '../shared/engine/types.ts';
 import type { FromWorker, GuardMode, Settled, StepStreams, ToWorker } from '../shared/worker-messages.ts';
 
 export interface Stop {
-  /** `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run. */
-  readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host';
+  /**
+   * `disk-full` and `host`: the log cannot be written, and a step that nobody can read is not let run.
+   * `lost`: what has started a step was killed, and with it the step.
+   */
+  readonly reason: 'cancelled' | 'timeout' | 'interrupted' | 'disk-full' | 'host' | 'lost';
   readonly why: string;
 }
 

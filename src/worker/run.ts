@@ -16,6 +16,7 @@ const RESULT_OF_STOP = {
   timeout: 'timed-out',
   'disk-full': 'failed',
   host: 'failed',
+  lost: 'lost',
 } as const satisfies Record<Stop['reason'], RunOutcome['result']>;
 
 /** One run: checkout, steps or an agent's turns, artifacts, outcome. What it holds belongs to it alone and goes with it. */

@@ -55,6 +55,15 @@ describe('a runner that should never start', () => {
     ]);
   });
 
+  it('is told how many files it may open, and how many its slots need', async () => {
+    const limited = ['sh', '-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath];
+    const runner = rig.runner(['--jobs', '16'], {}, [...limited, path.resolve('bin/vole.cjs')]);
+    expect((await runner.ended).code).toBe(78);
+    expect(runner.stderr).toMatch(
+      /^vole: this process may open 256 files, and --jobs 16 needs 320: raise .* to 1024/m,
+    );
+  });
+
   it('is told that the host key is another one, with both fingerprints', async () => {
     const other = `SHA256:${'A'.repeat(43)}`;
     const runner = rig.runner(['--host-key', other]);

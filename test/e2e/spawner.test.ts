@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive, processesWithEnv, processStat } from '../../src/shared/platform/processes.ts';
 import { Rig } from '../support/e2e-rig.ts';
@@ -23,20 +24,48 @@ function spawnerOf(runner: number): number {
 const ours = () => processesWithEnv('RIG', rig.root);
 
 describe('the process that starts the steps', () => {
-  it('fails the steps that it had started when it is killed, leaves none of them, and is started again', async () => {
+  it('gives back what it had started when it is killed, leaves none of it, and is started again', async () => {
+    const again = path.join(rig.root, 'again');
     await rig.repository('o/r', {
-      victim: { steps: ['echo begun; sleep 999'], env: { RIG: rig.root } },
+      victim: {
+        steps: [`echo begun; test -e ${again} || { touch ${again}; sleep 999; }`],
+        env: { RIG: rig.root },
+      },
       next: { steps: ['echo fine'] },
     });
     const [victim = 0, next = 0] = await rig.submit('o/r');
     const runner = rig.runner();
-    await rig.logHas(victim, 'begun');
+    await until('its step', () => existsSync(again));
     process.kill(spawnerOf(runner.pid), 'SIGKILL');
-    const ended = await rig.ended(victim);
-    expect(ended).toMatchObject({ state: 'failed', reason: 'host' });
-    expect(ended.detail).toContain('the process that starts the steps ended');
+    expect(await rig.ended(victim)).toMatchObject({ state: 'passed', attempt: 2 });
     expect(ours()).toEqual([]);
+    expect(await rig.rawLog(victim, 1)).toContain('the process that starts the steps was killed');
     expect(await rig.ended(next)).toMatchObject({ state: 'passed', attempt: 1 });
+  });
+
+  it('is killed by a step again and again: that run is lost at last, and executes nothing after it', async () => {
+    await rig.repository('o/r', {
+      killer: { steps: ['kill -9 $PPID; sleep 999', { run: 'echo never', if: 'always()' }] },
+      once: { steps: ['kill -9 $PPID; sleep 999'], 'retry-lost': false },
+    });
+    const [killer = 0, once = 0] = await rig.submit('o/r');
+    rig.runner();
+    const ended = await rig.ended(killer);
+    expect(ended).toMatchObject({ state: 'lost', reason: 'lost', attempt: 3 });
+    expect(ended.detail).toContain('the process that starts the steps was killed');
+    expect(await rig.output(killer, 1)).not.toContain('never');
+    expect(await rig.ended(once)).toMatchObject({ state: 'lost', attempt: 1 });
+  });
+
+  it('gives a step nothing that the runner was started with', async () => {
+    await rig.repository('o/r', { a: { steps: ['for fd in /proc/self/fd/*; do readlink $fd || :; done'] } });
+    const [id = 0] = await rig.submit('o/r');
+    const lock = path.join(rig.root, 'a-lock');
+    const locked = `exec 9>${lock} 200>${lock}; flock 200; exec "$0" "$@"`;
+    rig.runner([], {}, ['bash', '-c', locked, process.execPath, path.resolve('bin/vole.cjs')]);
+    expect((await rig.ended(id)).state).toBe('passed');
+    expect(await rig.output(id)).toContain('/dev/null');
+    expect(await rig.output(id)).not.toContain(lock);
   });
 
   it('ends with its runner, however that ends, and outlives no drain', async () => {

@@ -9,6 +9,7 @@ import { Cleanup } from '../support/temp.ts';
 let cleanup: Cleanup;
 let folder: string;
 let client: SpawnerClient;
+let socket: string;
 
 beforeEach(async () => {
   cleanup = new Cleanup();
@@ -16,7 +17,8 @@ beforeEach(async () => {
   const file = path.resolve(import.meta.dirname, '../../dist/spawner.js');
   const spawner = new Spawner(file, path.join(folder, 'socket'));
   cleanup.defer(() => spawner.close());
-  client = new SpawnerClient((await spawner.socket()) ?? '');
+  socket = (await spawner.socket()) ?? '';
+  client = new SpawnerClient(socket);
   cleanup.defer(() => client.close());
 });
 afterEach(() => cleanup.run());
@@ -85,4 +87,23 @@ test('a FIFO that nobody reads does not hold up the next step', async () => {
   expect(existsSync(path.join(folder, 'done'))).toBe(true);
   const first = await alone;
   expect(first === null || first.ok).toBe(true);
+});
+
+test('a step is not started a second time where a spawner was killed that may have started it', async () => {
+  const [out, err] = [fifo('out'), fifo('err')];
+  const reader = readerOf(out);
+  readerOf(err);
+  const first = await client.spawn(command('echo $PPID', out, err));
+  expect(first?.ok && (await first.exited)).toEqual({ exitCode: 0, signal: null });
+  const block = Buffer.alloc(100);
+  const pid = Number(block.toString('utf8', 0, readSync(reader, block)));
+  process.kill(pid, 'SIGSTOP');
+  const asked = client.spawn(command('exit 0', out, err));
+  process.kill(pid, 'SIGKILL');
+  expect(await asked).toMatchObject({ ok: false, why: expect.stringContaining('was killed') });
+  expect(client.ended).toBe(true);
+  const late = new SpawnerClient(socket);
+  cleanup.defer(() => late.close());
+  expect(await late.spawn(command('exit 0', out, err))).toBeNull();
+  expect(late.ended).toBe(false);
 });

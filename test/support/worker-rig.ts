@@ -242,7 +242,8 @@ export class RigRun {
       const ms = performance.now() - start;
       await this.#port.close();
       if (end.type === 'died') await task.terminate();
-      const gone = await processes.end({ threadDied: end.type === 'died', boundMs: 10_000 });
+      const unannounced = end.type === 'died' || end.result.outcome.result === 'lost';
+      const gone = await processes.end({ unannounced, boundMs: 10_000 });
       const left = await objects.end({ threadDied: end.type === 'died' });
       if (left !== null) throw new Error(`left in the engine: ${left}`);
       const threadDied = end.type === 'died';

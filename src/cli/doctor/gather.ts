@@ -5,6 +5,7 @@ import path from 'node:path';
 import { hostKind, missingPackage, OPENCODE_VERSION } from '../../runner/agent/opencode-binary.ts';
 import { oneLine } from '../../shared/errors.ts';
 import { killCgroup, makeCgroup, ownCgroup, removeCgroup } from '../../shared/platform/cgroup.ts';
+import { openFilesLimit } from '../../shared/platform/open-files.ts';
 import { processStat } from '../../shared/platform/processes.ts';
 import type { Environment } from '../../shared/settings/resolve.ts';
 import type { Settings } from '../../shared/settings/types.ts';
@@ -78,7 +79,7 @@ async function hostChecks(jobs: number, env: Environment): Promise<Check[]> {
     judgeProc(processStat(process.pid) !== null),
     judgeCgroup(own, own === null ? null : tryCgroup(own)),
     judgeThreadPool(Number.isInteger(size) && size > 0 ? size : null, jobs),
-    judgeOpenFiles(await openFilesLimit(), jobs),
+    judgeOpenFiles(openFilesLimit(), jobs),
     judgeCores(os.availableParallelism(), os.totalmem(), jobs),
     judgeUser(process.getuid?.() ?? -1),
   ];
@@ -89,16 +90,6 @@ function tryCgroup(own: string): boolean {
   if (made === null) return false;
   const killed = killCgroup(made);
   return removeCgroup(made) && killed;
-}
-
-async function openFilesLimit(): Promise<number | null> {
-  try {
-    const limits = await readFile('/proc/self/limits', 'utf8');
-    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
-    return soft === undefined ? null : Number(soft);
-  } catch {
-    return null;
-  }
 }
 
 async function dirChecks({ dir, minFree }: Settings<'doctor'>): Promise<Check[]> {

@@ -1,4 +1,5 @@
 import { counted } from '../../shared/counted.ts';
+import { openFilesAmple, openFilesNeeded } from '../../shared/platform/open-files.ts';
 import { formatBytes } from '../../shared/units.ts';
 import { type Check, missing, ok, warn } from './check.ts';
 
@@ -38,18 +39,15 @@ export function judgeThreadPool(size: number | null, jobs: number): Check {
   );
 }
 
-/** Of one slot: its connection, the FIFOs and pipes of a step, lock files and the log. */
-const FILES_A_JOB = 24;
-
 export function judgeOpenFiles(limit: number | null, jobs: number): Check {
   const name = 'open files';
-  const wanted = Math.max(1024, 256 + FILES_A_JOB * jobs);
-  if (limit === null || limit >= wanted) return ok(name, limit === null ? 'no limit' : `limit ${limit}`);
-  return warn(
-    name,
-    `limit ${limit} for ${counted(jobs, 'job')}`,
-    `Raise it to ${wanted}: \`ulimit -n\`, or LimitNOFILE= in the service.`,
-  );
+  const ample = openFilesAmple(jobs);
+  if (limit === null || limit >= ample) return ok(name, limit === null ? 'no limit' : `limit ${limit}`);
+  const found = `limit ${limit} for ${counted(jobs, 'job')}`;
+  const remedy = `Raise it to ${ample}: \`ulimit -n\`, or LimitNOFILE= in the service`;
+  if (limit < openFilesNeeded(jobs))
+    return missing(name, found, `Without it the runner does not start: ${remedy}.`);
+  return warn(name, found, `${remedy}.`);
 }
 
 export function judgeUser(uid: number): Check {

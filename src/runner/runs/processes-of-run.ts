@@ -47,13 +47,13 @@ export class ProcessesOfRun {
 
   /**
    * Ends what is left and waits until it is gone, zombies counted as gone; false where something
-   * withstands KILL for `boundMs`. `threadDied`: the thread may have spawned what it never
-   * announced, so the marker is looked for in the environment of every process.
+   * withstands KILL for `boundMs`. `unannounced`: some may have been started that nobody could announce
+   * any more, so the marker is looked for in the environment of every process.
    */
-  async end(options: { threadDied: boolean; boundMs: number }): Promise<boolean> {
+  async end(options: { unannounced: boolean; boundMs: number }): Promise<boolean> {
     const deadline = performance.now() + options.boundMs;
     for (let waitMs = 1; ; waitMs = Math.min(50, waitMs * 2)) {
-      if (!this.#killLeft(options.threadDied)) break;
+      if (!this.#killLeft(options.unannounced)) break;
       if (performance.now() > deadline) return false;
       await delay(waitMs);
     }
@@ -61,7 +61,7 @@ export class ProcessesOfRun {
   }
 
   /** KILL to everything that lives; whether anything did. */
-  #killLeft(threadDied: boolean): boolean {
+  #killLeft(unannounced: boolean): boolean {
     let left = false;
     for (const pgid of this.#groups) {
       if (groupMembers(pgid).length === 0) continue;
@@ -72,7 +72,7 @@ export class ProcessesOfRun {
       left = true;
       killCgroup(this.#cgroup);
     }
-    if (!threadDied) return left;
+    if (!unannounced) return left;
     for (const stray of processesWithEnv(MARKER_ENV, this.#marker)) {
       left = true;
       if (stray.pgid === stray.pid) signalGroup(stray.pgid, 'SIGKILL');

@@ -294,7 +294,9 @@ export class RunInFlight {
     this.#port?.takeBackStreams({ threadDied });
     if (threadDied) room.closeLeft();
     if (this.spec.agent !== null) await this.#services.agentLeave(room.paths.src);
-    const gone = await this.#processes?.end({ threadDied, boundMs: GONE_MS });
+    // Lost is a run whose spawner was killed, which may have started what it could not tell of.
+    const unannounced = threadDied || (end.type === 'result' && end.result.outcome.result === 'lost');
+    const gone = await this.#processes?.end({ unannounced, boundMs: GONE_MS });
     const { run, attempt } = this.spec;
     const warn = (what: string): void => this.#services.warn(`run ${run} attempt ${attempt}: ${what}`);
     if (gone === false) {

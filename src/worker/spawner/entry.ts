@@ -7,9 +7,12 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import net from 'node:net';
 import { readJsonLines } from '../../shared/json-lines.ts';
+import { closeInherited } from '../../shared/platform/inherited.ts';
 import { spawnStep } from '../../shared/platform/step-process.ts';
 import type { SpawnAnswer, SpawnRequest } from '../../shared/spawn-messages.ts';
 
+// A lock or socket that somebody has started the runner with is not for its jobs.
+closeInherited();
 // A terminal's or a supervisor's signals are the runner's to act on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.stdin.on('end', () => process.exit(0));

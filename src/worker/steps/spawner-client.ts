@@ -11,22 +11,26 @@ type Waiting = {
 
 /** A step whose spawner ended can only be told to have been ended too: its group is killed next. */
 const LOST: StepExit = { exitCode: null, signal: 'SIGKILL' };
+const KILLED: Spawned = { ok: false, why: 'the process that starts the steps was killed' };
 
 /** A thread's connection to the spawner, for one run after the other. */
 export class SpawnerClient {
   readonly #socket: net.Socket;
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
+  #connected = false;
   #ended = false;
 
   constructor(path: string) {
-    this.#socket = net.connect(path);
+    this.#socket = net.connect(path, () => {
+      this.#connected = true;
+    });
     this.#socket.on('error', () => {}); // close follows
     this.#socket.on('close', () => this.#lost());
     readJsonLines(this.#socket, (answer) => this.#receive(answer as SpawnAnswer));
   }
 
-  /** Null where the spawner cannot do it: then the caller spawns by itself. */
+  /** Null where the spawner has certainly not done it: then the caller spawns by itself. See `ended`. */
   async spawn(request: Omit<SpawnRequest, 'id'>): Promise<Spawned | null> {
     if (this.#socket.destroyed) return null;
     const id = this.#nextId++;
@@ -54,7 +58,7 @@ export class SpawnerClient {
     return this.#socket.destroyed;
   }
 
-  /** The spawner ended while we needed it: of what it had started nothing is known any more. */
+  /** The spawner ended while we needed it: what it has started, and whether it has, nobody knows any more. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -86,10 +90,10 @@ export class SpawnerClient {
   }
 
   #lost(): void {
-    this.#ended = this.#waiting.size > 0;
+    this.#ended = this.#connected && this.#waiting.size > 0;
     for (const waiting of this.#waiting.values()) {
       if (waiting.begun) waiting.exited(LOST);
-      else waiting.spawned(null);
+      else waiting.spawned(this.#connected ? KILLED : null);
     }
     this.#waiting.clear();
   }

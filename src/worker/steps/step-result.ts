@@ -10,6 +10,7 @@ const RESULT_OF_STOP = {
   timeout: 'timed-out',
   'disk-full': 'failed',
   host: 'failed',
+  lost: 'failed',
 } as const satisfies Record<Stop['reason'], StepOutcome['result']>;
 
 /** What a step's end is called. `stop`: why we ended it, or null; `lastError`: its last line on stderr. */

@@ -67,7 +67,7 @@ async function attempt(
   if (!spawned.ok) {
     release();
     for (const output of outputs) output.destroy();
-    return notStarted('spawn', spawned.why);
+    return spawner?.ended ? lost(main) : notStarted('spawn', spawned.why);
   }
   main.tell({ type: 'process', pgid: spawned.pgid, what: step.name });
   const processes = place.processes(spawned.pgid);
@@ -85,9 +85,18 @@ async function attempt(
   for (const output of outputs) output.destroy();
   const stop = stopper.end();
   main.tell({ type: 'process-gone', pgid: spawned.pgid, drained });
-  if (spawner?.ended && !stop)
-    return notStarted('host', 'the process that starts the steps ended; this step was killed');
+  if (spawner?.ended && !stop) return lost(main);
   return await place.result(exit, stop, outputs[1].lastLine, (line) => log.say(number, line));
+}
+
+/**
+ * What starts the steps was killed: any job of the host may have done it, or the kernel for want of memory. So it is with
+ * the whole run as with one whose runner was killed.
+ */
+function lost(main: MainThread): Ended {
+  const why = 'the process that starts the steps was killed, and this step with it';
+  main.stop({ reason: 'lost', why });
+  return notStarted('lost', why);
 }
 
 /** By the spawner, which is small, so that a fork is cheap; by this thread where there is none. */

@@ -98,8 +98,12 @@ describe('the host', () => {
     });
     expect(judgeThreadPool(128, 256).status).toBe('ok');
     expect(judgeOpenFiles(256, 1).status).toBe('warn');
+    expect(judgeOpenFiles(256, 16)).toMatchObject({
+      status: 'missing',
+      remedy: expect.stringContaining('does not start'),
+    });
     expect(judgeOpenFiles(1024, 4).status).toBe('ok');
-    expect(judgeOpenFiles(1024, 200).status).toBe('warn');
+    expect(judgeOpenFiles(1024, 40).status).toBe('warn');
     expect(judgeOpenFiles(null, 200).status).toBe('ok');
     expect(judgeCores(2, 4e9, 8).status).toBe('ok');
     expect(judgeCores(2, 4e9, 9).status).toBe('warn');
