@@ -23,9 +23,9 @@ export function allowedText(kind: SettingKind): string {
     case 'path':
       return 'a path';
     case 'list': {
-      const { maxItems, maxLength } = kind;
+      const { maxItems, maxLength, of } = kind;
       const most = maxItems === undefined ? '' : `, at most ${maxItems} of ${maxLength} characters each`;
-      return `a list separated by commas${most}`;
+      return `a list ${of === undefined ? '' : `of ${of} `}separated by commas${most}`;
     }
     case 'flag':
       return 'true or false (also yes, no, on, off, 1, 0)';
@@ -109,15 +109,17 @@ function within(value: number | null, min: number, max: number): number | null {
   return value !== null && value >= min && value <= max ? value : null;
 }
 
-/** Commas with nothing between them are a mistake: an empty list may mean everything. */
+/** Nothing but commas is a mistake: an empty list may mean everything. */
 function listOf(kind: Extract<SettingKind, { type: 'list' }>, text: string): string[] | null {
   const parts = text
     .split(kind.separator)
     .map((part) => part.trim())
     .filter(Boolean);
   if (parts.length === 0 && text.trim() !== '') return null;
-  const { maxItems = Infinity, maxLength = Infinity } = kind;
-  return parts.length <= maxItems && parts.every((part) => part.length <= maxLength) ? parts : null;
+  const { maxItems = Infinity, maxLength = Infinity, of } = kind;
+  const fits = (part: string): boolean =>
+    part.length <= maxLength && (of === undefined || /^[A-Za-z_][A-Za-z0-9_]*$/.test(part));
+  return parts.length <= maxItems && parts.every(fits) ? parts : null;
 }
 
 function flagOf(text: string): boolean | null {

@@ -8,7 +8,8 @@ export type SettingKind =
   /** `USER` or `USER:GROUP`, each a name or a number. */
   | { type: 'user' }
   | { type: 'path' }
-  | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number }
+  /** `of`: what each item must be; any text by default. */
+  | { type: 'list'; separator: ','; maxItems?: number; maxLength?: number; of?: 'variable names' }
   | { type: 'flag' }
   | { type: 'int'; min: number; max: number }
   | { type: 'number'; min: number; max: number }

@@ -283,7 +283,7 @@ export const SETTINGS = {
     doc: 'How long a service of a job may take to be ready before the job fails.',
   },
   'job-env': {
-    kind: { type: 'list', separator: ',' },
+    kind: { type: 'list', separator: ',', of: 'variable names' },
     default: '',
     commands: ['runner', 'run'],
     value: 'NAME,...',

@@ -55,6 +55,13 @@ describe('a value', () => {
     expect(value({ type: 'string', maxLength: 3 }, 'abcd')).toMatch(/^refused.*at most 3 characters/);
   });
 
+  it('is a list of names that variables can have', () => {
+    const names = { type: 'list', separator: ',', of: 'variable names' } as const;
+    expect(value(names, 'HTTP_PROXY, _x1')).toEqual(['HTTP_PROXY', '_x1']);
+    for (const text of ['A=B', 'A,B=', '1A', 'A-B', '$A'])
+      expect(value(names, text)).toBe('refused: a list of variable names separated by commas');
+  });
+
   it('is a size or a share', () => {
     expect(value({ type: 'size-or-share' }, '50%')).toEqual({ share: 0.5 });
     expect(value({ type: 'size-or-share' }, '10G')).toEqual({ bytes: 10 * 1024 ** 3 });
