@@ -40,10 +40,44 @@ describe('packaging/runner.env', () => {
   });
 });
 
-describe('the unit of the runner', () => {
-  const unit = new Map(
-    [...read('vole-runner.service').matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, k, v]) => [k, v]),
+/** The settings of a unit; of one that stands there twice the last. */
+const unitOf = (name: string) =>
+  new Map([...read(name).matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, key, value]) => [key, value]));
+
+describe('the units', () => {
+  const guide = readFileSync(path.join(packaging, '../docs/deploy/runner.md'), 'utf8');
+
+  it.each(['vole-runner', 'vole-server'])(
+    '%s keeps its directory from other users, at each start',
+    (name) => {
+      const unit = unitOf(`${name}.service`);
+      expect(unit.get('StateDirectoryMode')).toBe('0750');
+      const made = `install -d -o ${unit.get('User')} -g ${unit.get('Group')} -m 0750 /var/lib/${unit.get('StateDirectory')}\n`;
+      expect(guide).toContain(made);
+    },
   );
+
+  it.each(['vole-runner', 'vole-server'])(
+    '%s is installed and enabled by the guide, with its user',
+    (name) => {
+      expect(guide).toContain(`install -m 0644 /opt/vole/packaging/${name}.service /etc/systemd/system/`);
+      expect(guide).toContain(`systemctl daemon-reload && systemctl enable --now ${name}\n`);
+      expect(guide).toMatch(new RegExp(`^useradd .* ${unitOf(`${name}.service`).get('User')}$`, 'm'));
+    },
+  );
+
+  it('find every file that runner.env names where a command of the guide has put it', () => {
+    const files = variables(read('runner.env')).filter(({ set, value }) => set && value.startsWith('/etc/'));
+    expect(files.map(({ name }) => name)).toEqual(['VOLE_KEY', 'VOLE_HOST_KEY']);
+    const made = [...guide.matchAll(/^(?:ssh-keygen|install) .* (\/etc\/vole\/\S+)/gm)].map(
+      ([, file]) => file,
+    );
+    for (const { value } of files) expect(made).toContain(value);
+  });
+});
+
+describe('the unit of the runner', () => {
+  const unit = unitOf('vole-runner.service');
 
   it('stops the runner alone, gives it a cgroup and outlives a job that is out of memory', () => {
     expect([unit.get('KillMode'), unit.get('Delegate'), unit.get('OOMPolicy')]).toEqual([
