@@ -1,5 +1,6 @@
 import { VoleError } from '../shared/errors.ts';
 import type { RunOutcome } from '../shared/outcome.ts';
+import { ContactLog } from './contact.ts';
 import type { LeasedFrom } from './dir/lease-keys.ts';
 import type { RunnerOptions } from './options.ts';
 import { Reporter } from './runs/reporter.ts';
@@ -9,6 +10,9 @@ import { type Disconnect, standingLease } from './session/session.ts';
 import { SessionLink } from './slots/session-link.ts';
 import type { LeftLeases } from './sweep/left-leases.ts';
 import type { DeadRun, Swept } from './sweep/sweep.ts';
+
+/** What its session says in place of a slot's number. */
+const PROBE_SLOT = -1;
 
 /** Reports that a run was lost with its runner; the server decides whether it is queued again. */
 const LOST: RunOutcome = {
@@ -32,18 +36,17 @@ export async function probe(
 ): Promise<string | null> {
   if (signal.aborted) return null;
   let refused: Disconnect | null = null;
+  const contact = new ContactLog(options.log, false);
   const link = new SessionLink({
     connect: options.connect,
     endpoint: options.endpoint,
-    hello: { ...options.hello, engine, slot: -1 },
+    hello: { ...options.hello, engine, slot: PROBE_SLOT },
     backoffMs: options.backoffMs,
     welcomed: false,
     onEvent: (event) => {
       if (event.type === 'refused') refused = event.disconnect;
-      else if (event.type === 'disconnected') {
-        const { reason, why } = event.disconnect;
-        options.log.warn({ reason, tries: event.tries }, why);
-      }
+      else if (event.type === 'disconnected') contact.lost(PROBE_SLOT, event);
+      else contact.connected(PROBE_SLOT);
     },
   });
   const abort = (): void => void link.close();
@@ -171,9 +174,9 @@ async function giveBack(link: SessionLink, key: string, options: RunnerOptions):
 function refusalOf({ reason, code, why }: Disconnect): VoleError {
   switch (reason) {
     case 'auth':
-      return new VoleError('auth-refused', why);
+      return new VoleError('key-refused', why);
     case 'host-key':
-      return new VoleError('protocol-refused', why);
+      return new VoleError('host-key-refused', why);
     case 'not-ssh':
       return new VoleError('server-unreachable', why);
     case 'refused':

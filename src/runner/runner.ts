@@ -1,5 +1,6 @@
 import { AGENT_LABEL } from '../shared/agent/spec.ts';
 import { VoleError } from '../shared/errors.ts';
+import { ContactLog } from './contact.ts';
 import { advance, INITIAL, type LifecycleEvent, type LifecycleState } from './lifecycle.ts';
 import type { RunnerLog, RunnerOptions } from './options.ts';
 import { Resources } from './slots/resources.ts';
@@ -33,11 +34,13 @@ export class Runner {
   /** Runs that had ended and whose record the server never took. */
   readonly #unreported: string[] = [];
   readonly #connected = new Set<number>();
+  readonly #contact: ContactLog;
   readonly #starting = new AbortController();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#log = options.log;
+    this.#contact = new ContactLog(options.log, true);
   }
 
   /** From start-up to the end. Rejects with a VoleError where start-up fails. `onReady`: all slots are connected. */
@@ -48,7 +51,7 @@ export class Runner {
       if (!host) return this.#end(); // told to end while starting up
       this.#slots = this.#makeSlots(host, onReady);
       if (this.#state.mode !== 'running') this.#follow(INITIAL);
-      await Promise.all(this.#slots.map((slot) => slot.loop()));
+      await Promise.all(this.#slots.map((slot) => slot.loop().finally(() => this.#contact.left(slot.index))));
       this.#apply({ type: 'slots-closed' });
       return this.#end();
     } finally {
@@ -125,6 +128,7 @@ export class Runner {
     switch (event.type) {
       case 'connected': {
         this.#log.debug({ slot: index, session: event.session }, 'connected');
+        this.#contact.connected(index);
         this.#slots[index]?.reconnected();
         const before = this.#connected.size;
         this.#connected.add(index);
@@ -133,7 +137,8 @@ export class Runner {
       }
       case 'disconnected': {
         const { reason, why } = event.disconnect;
-        this.#log.warn({ slot: index, reason, tries: event.tries }, why);
+        this.#log.debug({ slot: index, reason, tries: event.tries }, why);
+        this.#contact.lost(index, event);
         return;
       }
       case 'refused': {

@@ -59,12 +59,23 @@ export const ERRORS = {
   'protocol-refused': {
     exit: 76,
     meaning: 'Server and runner cannot speak with one another.',
-    remedy: 'Bring both to versions at most one protocol version apart; check the host key.',
+    remedy: 'Bring both to versions at most one protocol version apart.',
+  },
+  'host-key-refused': {
+    exit: 76,
+    meaning: 'The server has another host key than --host-key says.',
+    remedy:
+      'Compare its key with the one that `vole server` prints when it starts: where that is the same, give it to --host-key; where it is not, something else answers at this address.',
+  },
+  'key-refused': {
+    exit: 77,
+    meaning: "The server does not know a runner's key, or not for this account.",
+    remedy: "Add it: `vole key add ACCOUNT FILE.pub` on the server's host.",
   },
   'auth-refused': {
     exit: 77,
-    meaning: 'The server does not know this key or token.',
-    remedy: 'Add the key with `vole key add ACCOUNT FILE.pub` on the server.',
+    meaning: 'The server wants its admin token, or was given another one.',
+    remedy: 'Give --token-file a file that holds what `admin-token` in the --data of the server holds.',
   },
   'forge-refused': {
     exit: 77,
@@ -86,6 +97,16 @@ export const ERRORS = {
 } as const satisfies Record<string, { exit: number; meaning: string; remedy: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** The remedy of a code as the end of a line: without capital and full stop, and `words` for its placeholders. */
+export function remedyOf(code: ErrorCode, words: Readonly<Record<string, string>> = {}): string {
+  const { remedy } = ERRORS[code];
+  const said = Object.entries(words).reduce(
+    (text, [name, word]) => text.replaceAll(name, word),
+    remedy as string,
+  );
+  return said.charAt(0).toLowerCase() + said.slice(1).replace(/\.$/, '');
+}
 
 /** What stops a command. `message` is one line: what, where, what to do. */
 export class VoleError extends Error {

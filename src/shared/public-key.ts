@@ -25,6 +25,11 @@ export function looksPrivate(text: string): boolean {
   return /^\s*-----BEGIN |^\s*PuTTY-User-Key-File/.test(text);
 }
 
+/** `SHA256:...` of a public key as SSH has it on the wire. */
+export function fingerprintOf(blob: Buffer): string {
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+}
+
 /** One line as in a `.pub` file. Never repeats what it was given: it might be a private key. */
 export function parsePublicKey(text: string): ParsedPublicKey {
   if (looksPrivate(text))
@@ -49,10 +54,9 @@ export function parsePublicKey(text: string): ParsedPublicKey {
     return fault('the key is damaged: an Ed25519 key has 32 bytes');
   if (type === 'ssh-rsa' && (parts[2]?.length ?? 0) < RSA_MIN_BYTES)
     return fault('the RSA key is shorter than 1024 bits');
-  const digest = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
   return {
     ok: true,
-    key: { publicKey: `${type} ${blob.toString('base64')}`, fingerprint: `SHA256:${digest}` },
+    key: { publicKey: `${type} ${blob.toString('base64')}`, fingerprint: fingerprintOf(blob) },
   };
 }
 

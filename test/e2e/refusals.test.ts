@@ -3,6 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { remedyOf } from '../../src/shared/errors.ts';
 import { Rig } from '../support/e2e-rig.ts';
 
 let rig: Rig;
@@ -64,27 +65,32 @@ describe('a runner that should never start', () => {
     );
   });
 
-  it('is told that the host key is another one, with both fingerprints', async () => {
+  it('is told that the host key is another one, with both fingerprints and what to compare', async () => {
     const other = `SHA256:${'A'.repeat(43)}`;
     const runner = rig.runner(['--host-key', other]);
     expect((await runner.ended).code).toBe(76);
     expect(runner.stderr).toContain(other);
     expect(runner.stderr).toContain(rig.facts.fingerprint);
+    expect(runner.stderr).toContain(remedyOf('host-key-refused'));
   });
 
-  it('is told that the server does not know its key', async () => {
+  it('is told that the server does not know its key, which that is, and the command that adds it', async () => {
     const stranger = path.join(rig.root, 'stranger');
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', stranger]);
     const runner = rig.runner(['--key', stranger]);
     expect((await runner.ended).code).toBe(77);
-    expect(runner.stderr).toMatch(/vole: .*tester/);
+    const shown = execFileSync('ssh-keygen', ['-lf', `${stranger}.pub`], { encoding: 'utf8' }).split(' ')[1];
+    expect(shown).toMatch(/^SHA256:/);
+    expect(runner.stderr).toContain(`this key, ${shown}, for account tester`);
+    expect(runner.stderr).toContain('`vole key add tester FILE.pub`');
   });
 
-  it('is told that what answers is no SSH server', async () => {
+  it('is told that what answers is no SSH server, and maybe the pages', async () => {
     const http = rig.facts.http.replace('http://', '');
     const runner = rig.runner(['--server', `ssh://tester@${http}`]);
     expect((await runner.ended).code).toBe(69);
-    expect(runner.stderr).toMatch(/vole: .*SSH/);
+    expect(runner.stderr).toMatch(/vole: .*no SSH server, and may be the --http address/);
+    expect(runner.stderr).toContain(remedyOf('server-unreachable'));
   });
 
   it.each([

@@ -127,7 +127,8 @@ describe('a server that is away when its runner is told to drain', () => {
     await rig.start({ worker: 'worker.js', jobs: 2, drainTimeoutMs: 600_000, backoffMs: () => 600_000 });
     await until('both slots', () => rig.said.filter((line) => line.startsWith('connected')).length === 2);
     await rig.server.close();
-    await until('they have lost it', () => rig.said.filter((line) => line.includes('"tries"')).length >= 2);
+    const losses = () => rig.said.filter((line) => /"slot":\d,.*"tries"/.test(line));
+    await until('they have lost it', () => losses().length >= 2);
     rig.runner.signal();
     expect(await withinASecond('the end of the runner', rig.ended)).toMatchObject({
       exitStatus: 0,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import ssh2 from 'ssh2';
 import { oneLine, VoleError } from '../../shared/errors.ts';
 import { type KeyPair, makeKeyPair } from '../../shared/protocol/key-pair.ts';
-import { looksPrivate, parsePublicKey } from '../../shared/public-key.ts';
+import { fingerprintOf, looksPrivate, parsePublicKey } from '../../shared/public-key.ts';
 
 /** A key pair of an account that lives no longer than this process. */
 export function newKeyPair(): KeyPair {
@@ -23,6 +23,12 @@ export function readPrivateKey(file: string): Buffer {
   if (!key.isPrivateKey())
     throw new VoleError('usage', `--key ${file}: it is a public key; give the private one`);
   return bytes;
+}
+
+/** `SHA256:...` of its public part; what it is where it is no key. */
+export function fingerprintOfPrivate(privateKey: Buffer): string {
+  const key = ssh2.utils.parseKey(privateKey);
+  return key instanceof Error ? 'which is none' : fingerprintOf(key.getPublicSSH());
 }
 
 /**

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
 import net from 'node:net';
 import ssh2, { type ClientChannel } from 'ssh2';
-import { oneLine } from '../../shared/errors.ts';
+import { oneLine, remedyOf } from '../../shared/errors.ts';
 import { gatherWrites } from '../../shared/protocol/gather-writes.ts';
 import { EXEC_COMMAND } from '../../shared/protocol/messages.ts';
 import { SSH_ALGORITHMS } from '../../shared/protocol/ssh-algorithms.ts';
+import { fingerprintOf } from '../../shared/public-key.ts';
+import { fingerprintOfPrivate } from './keys.ts';
 import type { Disconnect, Endpoint } from './session.ts';
 
 export interface TransportTimes {
@@ -130,19 +131,20 @@ export class Transport {
   }
 
   #verify(key: Buffer): boolean {
-    const digest = createHash('sha256').update(key).digest('base64').replace(/=+$/, '');
-    const fingerprint = `SHA256:${digest}`;
+    const fingerprint = fingerprintOf(key);
     if (this.#endpoint.hostKeys.includes(fingerprint)) return true;
     const wanted = this.#endpoint.hostKeys.join(' or ');
-    this.#because('host-key', `its host key is ${fingerprint}, and --host-key says ${wanted}`);
+    const what = `its host key is ${fingerprint}, and --host-key says ${wanted}`;
+    this.#because('host-key', `${what}; ${remedyOf('host-key-refused')}`);
     return false;
   }
 
   #failed(error: Error & { level?: string }): void {
     const text = oneLine(error);
     if (error.level === 'client-authentication') {
-      const { account } = this.#endpoint;
-      this.#because('auth', `it does not know this key for account ${account}`);
+      const { account, privateKey } = this.#endpoint;
+      const what = `it does not know this key, ${fingerprintOfPrivate(privateKey)}, for account ${account}`;
+      this.#because('auth', `${what}; ${remedyOf('key-refused', { ACCOUNT: account })}`);
     } else this.#because(error.level === 'handshake' ? 'protocol' : 'unreachable', text);
     this.#socket.destroy();
   }
@@ -150,7 +152,8 @@ export class Transport {
   /** ssh2 takes everything before an SSH greeting for a banner, for as long as it comes. */
   #sniff(first: Buffer): void {
     if (first.subarray(0, 4).toString('latin1') === 'SSH-') return;
-    this.#because('not-ssh', 'what answers there is no SSH server');
+    const what = 'what answers there is no SSH server, and may be the --http address of one of ours';
+    this.#because('not-ssh', `${what}; ${remedyOf('server-unreachable')}`);
     this.#socket.destroy();
   }
 
