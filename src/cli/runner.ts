@@ -25,7 +25,7 @@ export function runnerCommand(context: CliContext): Command {
     const { Runner } = await import('../runner/runner.ts');
     context.onClosedOutput = 'ignore'; // what it does is not for who reads its first line
     const { ownLog } = await import('./own-log.ts');
-    const log = ownLog(settings.logLevel, context);
+    const log = ownLog(settings, context);
     const runner = new Runner(runnerOptions(settings, context, log));
     const off = (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).map((name) =>
       context.onSignal(name, () => runner.signal()),

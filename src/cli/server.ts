@@ -16,12 +16,12 @@ export function serverCommand(context: CliContext): Command {
     },
   ]);
   return command.action(async (options: Record<string, unknown>) => {
-    const { logLevel, ...settings } = readSettings('server', options, context);
+    const { logLevel, logFormat, ...settings } = readSettings('server', options, context);
     context.onClosedOutput = 'ignore'; // what it does is not for who reads its first line
     const { ownLog } = await import('./own-log.ts');
     const { startServer } = await import('../server/server.ts');
     const { addressText } = await import('../server/web/http-endpoint.ts');
-    const log = ownLog(logLevel, context);
+    const log = ownLog({ logLevel, logFormat }, context);
     const stopped = new Promise<string>((resolve) => {
       for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
         context.onSignal(name, () => resolve(name));

@@ -35,7 +35,7 @@ export interface ServerLog {
 }
 
 export interface ServerOptions {
-  readonly settings: Omit<Settings<'server'>, 'logLevel'>;
+  readonly settings: Omit<Settings<'server'>, 'logLevel' | 'logFormat'>;
   readonly version: string;
   readonly log: ServerLog;
   /** The environment that git finds its keys and proxies in; a plain one by default. */

@@ -50,3 +50,16 @@ describe('a port on which nothing listens', () => {
     expect(runner.stderr).toContain(`ECONNREFUSED 127.0.0.1:${port}; ${remedyOf('server-unreachable')}`);
   });
 });
+
+describe('--log-format', () => {
+  it('text is for people off a terminal too, and the line that says ready stays as it is', async () => {
+    rig = await Rig.start(['--log-format', 'text']);
+    expect(rig.server.stdout).toMatch(/^vole server ready: http:.*\n$/);
+    expect(rig.server.stderr).toMatch(/^\d\d:\d\d:\d\d info listening {2}version=/);
+    const runner = rig.runner(['--once', '--lease-wait', '0'], { VOLE_LOG_FORMAT: 'text' });
+    expect((await runner.ended).code).toBe(0);
+    expect(runner.stdout).toMatch(/^vole runner ready: 1 slot, server .*\n$/);
+    expect(runner.stderr).toMatch(/^\d\d:\d\d:\d\d info runner is stopped /m);
+    expect(runner.stderr).not.toContain('{"');
+  });
+});

@@ -333,6 +333,12 @@ export const SETTINGS = {
     commands: ['server', 'runner'],
     doc: "How much of vole's own log goes to standard error.",
   },
+  'log-format': {
+    kind: { type: 'choice', of: ['auto', 'json', 'text'] },
+    default: 'auto',
+    commands: ['server', 'runner'],
+    doc: "How it is written: `text` in short lines for people, without a time where it goes to systemd's journal, which has its own; `json` in lines for programs; `auto` text on a terminal and JSON elsewhere. The line that says `ready` is the same in each.",
+  },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
