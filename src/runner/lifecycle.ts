@@ -1,4 +1,6 @@
+import { counted } from '../shared/counted.ts';
 import type { ErrorCode } from '../shared/errors.ts';
+import { formatDuration } from '../shared/units.ts';
 
 /**
  * A runner process's way from start to end, as a pure function.
@@ -89,4 +91,20 @@ function onSignal(state: LifecycleState, atMs: number): LifecycleState {
   if (state.mode === 'running') return { ...signalled, mode: 'draining' };
   if (state.mode === 'draining') return { ...signalled, mode: 'cancelling', interrupted: true };
   return { ...signalled, interrupted: true, kill: true };
+}
+
+/** What the log says of a mode that has begun: what happens to what runs, how long at most, and what a signal would do. */
+export function modeLine(
+  mode: LifecycleMode,
+  { running, drainMs, cancelMs }: { running: number; drainMs: number; cancelMs: number },
+): string {
+  const line = `runner is ${mode}`;
+  if (running === 0 || mode === 'running' || mode === 'stopped') return line;
+  const runs = counted(running, 'run');
+  if (mode === 'draining') {
+    const then = 'a second signal ends what is left and gives it back to the queue';
+    return `${line}: it takes no more, and waits for ${runs} at most ${formatDuration(drainMs)}; ${then}`;
+  }
+  const then = 'a third signal kills what is left at once, unreported';
+  return `${line}: it ends ${runs}, which the queue gets back, in at most ${formatDuration(cancelMs)}; ${then}`;
 }

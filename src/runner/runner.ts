@@ -1,7 +1,14 @@
 import { AGENT_LABEL } from '../shared/agent/spec.ts';
 import { VoleError } from '../shared/errors.ts';
 import { ContactLog } from './contact.ts';
-import { advance, INITIAL, type LifecycleEvent, type LifecycleState } from './lifecycle.ts';
+import {
+  advance,
+  INITIAL,
+  type LifecycleEvent,
+  type LifecycleMode,
+  type LifecycleState,
+  modeLine,
+} from './lifecycle.ts';
 import type { RunnerLog, RunnerOptions } from './options.ts';
 import { Resources } from './slots/resources.ts';
 import { type LinkEvent, SessionLink } from './slots/session-link.ts';
@@ -29,6 +36,7 @@ export class Runner {
   #state: LifecycleState = INITIAL;
   #slots: Slot[] = [];
   #timer: NodeJS.Timeout | null = null;
+  #started = 0;
   #runs = 0;
   #unpassed = 0;
   /** Runs that had ended and whose record the server never took. */
@@ -52,6 +60,8 @@ export class Runner {
       this.#slots = this.#makeSlots(host, onReady);
       if (this.#state.mode !== 'running') this.#follow(INITIAL);
       await Promise.all(this.#slots.map((slot) => slot.loop().finally(() => this.#contact.left(slot.index))));
+      if (this.#started === 0 && this.#state.mode === 'running')
+        this.#log.info({}, 'no run was there to take; with --once the runner ends');
       this.#apply({ type: 'slots-closed' });
       return this.#end();
     } finally {
@@ -100,13 +110,17 @@ export class Runner {
       noteLease: (slot, key) => host.noteLease(slot, key),
       leaveLease: (slot) => host.leaveLease(slot),
       onRefusedJob: (why) => this.#apply({ type: 'refused', refusal: { code: 'runner-refused', why } }),
-      onRunStarted: (spec, slot) =>
-        this.#log.info({ run: spec.run, attempt: spec.attempt, slot, job: spec.job }, 'run started'),
+      onRunStarted: (spec, slot) => {
+        this.#started++;
+        const { run, attempt, job } = spec;
+        this.#log.info({ run, attempt, slot: shown(slot), job }, 'run started');
+      },
       onRunEnded: (spec, slot, { outcome, reported }) => {
         if (reported === 'recorded') this.#runs++;
         if (outcome.result !== 'passed') this.#unpassed++;
         if (reported === 'abandoned') this.#unreported.push(`run ${spec.run} (${outcome.result})`);
-        const facts = { run: spec.run, attempt: spec.attempt, slot, result: outcome.result, reported };
+        const { run, attempt } = spec;
+        const facts = { run, attempt, slot: shown(slot), result: outcome.result, reported };
         this.#log.info(outcome.detail ? { ...facts, detail: outcome.detail } : facts, 'run ended');
         if (outcome.reason === 'disk-full') host.lookAtDisk();
       },
@@ -127,7 +141,7 @@ export class Runner {
   #onLink(index: number, event: LinkEvent, onReady: () => void): void {
     switch (event.type) {
       case 'connected': {
-        this.#log.debug({ slot: index, session: event.session }, 'connected');
+        this.#log.debug({ slot: shown(index), session: event.session }, 'connected');
         this.#contact.connected(index);
         this.#slots[index]?.reconnected();
         const before = this.#connected.size;
@@ -137,7 +151,7 @@ export class Runner {
       }
       case 'disconnected': {
         const { reason, why } = event.disconnect;
-        this.#log.debug({ slot: index, reason, tries: event.tries }, why);
+        this.#log.debug({ slot: shown(index), reason, tries: event.tries }, why);
         this.#contact.lost(index, event);
         return;
       }
@@ -164,7 +178,7 @@ export class Runner {
   #follow(before: LifecycleState): void {
     const { mode, kill, refusal } = this.#state;
     if (mode === before.mode && kill === before.kill) return;
-    if (mode !== before.mode) this.#log.info({ running: this.running.length }, `runner is ${mode}`);
+    if (mode !== before.mode) this.#say(mode);
     if (mode !== 'running') this.#starting.abort();
     if (mode === 'stopped') return;
     for (const slot of this.#slots) slot.leave();
@@ -176,10 +190,20 @@ export class Runner {
         slot.cancel('interrupted', why);
         slot.giveUpReport();
       }
-      this.#after(this.#options.killGraceMs + CANCEL_BOUND_MS, { type: 'cancel-timeout' });
+      this.#after(this.#cancelMs, { type: 'cancel-timeout' });
     } else if (mode === 'draining') {
       this.#after(this.#options.drainTimeoutMs, { type: 'drain-timeout' });
     }
+  }
+
+  get #cancelMs(): number {
+    return this.#options.killGraceMs + CANCEL_BOUND_MS;
+  }
+
+  #say(mode: LifecycleMode): void {
+    const running = this.running.length;
+    const times = { drainMs: this.#options.drainTimeoutMs, cancelMs: this.#cancelMs };
+    this.#log.info({ running }, modeLine(mode, { running, ...times }));
   }
 
   #after(ms: number, event: LifecycleEvent): void {
@@ -201,6 +225,11 @@ export class Runner {
     }
     return { exitStatus: this.#options.exitStatus && this.#unpassed > 0 ? 1 : 0, error: null, runs };
   }
+}
+
+/** People count slots from 1, as the pages and `vole run` do; messages count them from 0. */
+function shown(slot: number): number {
+  return slot + 1;
 }
 
 /** What the runner can do beside what it was told to offer. */

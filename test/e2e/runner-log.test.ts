@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import net from 'node:net';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { remedyOf } from '../../src/shared/errors.ts';
 import { Rig } from '../support/e2e-rig.ts';
@@ -60,6 +62,23 @@ describe('--log-format', () => {
     expect((await runner.ended).code).toBe(0);
     expect(runner.stdout).toMatch(/^vole runner ready: 1 slot, server .*\n$/);
     expect(runner.stderr).toMatch(/^\d\d:\d\d:\d\d info runner is stopped /m);
+    expect(runner.stderr).toContain(' info no run was there to take; ');
     expect(runner.stderr).not.toContain('{"');
+  });
+});
+
+describe('a run', () => {
+  it('is on slot 1 where the page says so, and a runner that drains says how long and what a second signal does', async () => {
+    rig = await Rig.start();
+    const gate = path.join(rig.root, 'go');
+    await rig.repository('o/r', { wait: { steps: [`until [ -e ${gate} ]; do sleep 0.02; done`] } });
+    await rig.submit('o/r');
+    const runner = rig.runner(['--drain-timeout', '90m']);
+    await runner.says(/"slot":1,"job":"wait","msg":"run started"/);
+    runner.kill('SIGTERM');
+    await runner.says(/runner is draining: .* 1 run at most 1 h 30 min; a second signal /);
+    writeFileSync(gate, '');
+    expect((await runner.ended).code).toBe(0);
+    expect(runner.stderr).toMatch(/"slot":1,"result":"passed",.*"msg":"run ended"/);
   });
 });

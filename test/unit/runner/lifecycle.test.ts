@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { advance, INITIAL, type LifecycleEvent, type LifecycleState } from '../../../src/runner/lifecycle.ts';
+import {
+  advance,
+  INITIAL,
+  type LifecycleEvent,
+  type LifecycleState,
+  modeLine,
+} from '../../../src/runner/lifecycle.ts';
 
 const after = (...events: LifecycleEvent[]): LifecycleState => events.reduce(advance, INITIAL);
 const signal = (atMs: number): LifecycleEvent => ({ type: 'signal', atMs });
@@ -55,5 +61,23 @@ describe('a runner process', () => {
   it('changes no more once it has stopped', () => {
     const stopped = after({ type: 'slots-closed' });
     expect(advance(stopped, signal(5))).toBe(stopped);
+  });
+});
+
+describe('the line of a mode that has begun', () => {
+  const times = { running: 2, drainMs: 3_600_000, cancelMs: 30_000 };
+
+  it('says what is waited for, how long at most, and what the next signal does', () => {
+    expect(modeLine('draining', times)).toBe(
+      'runner is draining: it takes no more, and waits for 2 runs at most 1 h; a second signal ends what is left and gives it back to the queue',
+    );
+    expect(modeLine('cancelling', { ...times, running: 1 })).toBe(
+      'runner is cancelling: it ends 1 run, which the queue gets back, in at most 30 s; a third signal kills what is left at once, unreported',
+    );
+  });
+
+  it('says nothing of runs where there are none', () => {
+    expect(modeLine('draining', { ...times, running: 0 })).toBe('runner is draining');
+    expect(modeLine('stopped', times)).toBe('runner is stopped');
   });
 });

@@ -25,7 +25,7 @@ export function runnersPage(view: ApiMachines, nowMs: number): Markup {
 function machineSection(machine: Machine, nowMs: number): Markup {
   return html`<section>
     <h2>${machine.machine} <span class="busy">${machine.busy} of ${machine.slots} busy</span></h2>
-    <p class="faint">vole ${machine.versions.join(', ')}; jobs claim ${claimed(machine)}</p>
+    <p class="faint">vole ${machine.versions.join(', ')}; jobs claim ${claimed(machine)}${offered(machine)}</p>
     ${machine.keepsRoomFor.map(
       (run) =>
         html`<p>
@@ -56,6 +56,12 @@ function claimed(machine: Machine): string {
   const cores = `${machine.heldCpus} of ${counted(machine.cpus, 'core')}`;
   if (machine.heldMemoryBytes === 0) return cores;
   return `${cores} and ${formatBytes(machine.heldMemoryBytes)} of ${formatBytes(machine.memoryBytes)}`;
+}
+
+/** Each process offers what its `--cpus` and `--memory` say, by default the whole host. */
+function offered({ sessions }: Machine): string {
+  const processes = new Set(sessions.map(({ process }) => process)).size;
+  return processes > 1 ? ` that its ${processes} processes offer together` : '';
 }
 
 function sessionRow(session: Session, nowMs: number): Markup {

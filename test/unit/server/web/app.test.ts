@@ -162,6 +162,16 @@ describe('a page', () => {
       });
   });
 
+  it('says of several processes of a machine that each offers its cores', async () => {
+    const parts = filled();
+    parts.sessions = [aSession({})];
+    expect(await (await ask(parts, '/runners')).text()).not.toContain('offer together');
+    parts.sessions = [aSession({}), aSession({ id: 's2', process: 'another' })];
+    expect(await (await ask(parts, '/runners')).text()).toContain(
+      'cores that its 2 processes offer together',
+    );
+  });
+
   it('of a run that is not there is a page that says so', async () => {
     const reply = await ask(filled(), '/runs/99');
     expect(reply.status).toBe(404);
