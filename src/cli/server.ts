@@ -29,8 +29,20 @@ export function serverCommand(context: CliContext): Command {
     const server = await startServer({ settings, version: version(), log, env: context.env });
     const { http, ssh, fingerprint } = server;
     context.stdout(`vole server ready: ${http.url}, ssh ${addressText(ssh)}, host key ${fingerprint}\n`);
+    const hint = publicUrlHint(http, settings.publicUrl);
+    if (hint !== null) log.info({}, hint);
     log.info({ signal: await stopped }, 'closing');
     await server.close();
     log.info({}, 'closed');
   });
+}
+
+/** What to say where the address that the server prints is good on its own machine alone; null where it is not so. */
+export function publicUrlHint(
+  http: { readonly host: string; readonly url: string },
+  publicUrl: string | null,
+): string | null {
+  if (publicUrl !== null || !['0.0.0.0', '::'].includes(http.host)) return null;
+  const where = `HTTP listens on every address of this host, and ${http.url} is the one for this host alone`;
+  return `${where}: links in statuses, comments and webhooks begin with it too, so give --public-url the one that others use`;
 }

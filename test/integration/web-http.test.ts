@@ -241,7 +241,12 @@ describe("a command's client", () => {
     const stranger = new ApiClient(async () => ({ url, token: 'wrong' }));
     await expect(stranger.get('/api/keys', runListSchema)).rejects.toMatchObject({
       code: 'auth-refused',
-      message: expect.stringContaining('--token-file'),
+      message: expect.stringMatching(/: check --token-file$/),
+    });
+    const nobody = new ApiClient(async () => ({ url, token: null }));
+    await expect(nobody.get('/api/keys', runListSchema)).rejects.toMatchObject({
+      code: 'auth-refused',
+      message: expect.stringMatching(/: give --token-file a file that holds what `admin-token` in /),
     });
   });
 });

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { z } from 'zod';
 import { faultSchema } from '../../shared/api.ts';
-import { oneLine, VoleError } from '../../shared/errors.ts';
+import { oneLine, remedyOf, VoleError } from '../../shared/errors.ts';
 import type { Locate, Location } from './locate.ts';
 
 const CONNECT_MS = 10_000;
@@ -152,8 +152,9 @@ function faultOf(status: number, text: string, location: Location): VoleError {
   const fault = faultSchema.safeParse(value);
   if (!fault.success) return noVoleServer(location, `it answers HTTP ${status}`, undefined);
   const { code, message } = fault.data.error;
-  const hint = code === 'auth-refused' && status === 401 ? ': check --token-file' : '';
-  return new VoleError(code, `${message}${hint}`);
+  if (code !== 'auth-refused' || status !== 401) return new VoleError(code, message);
+  const remedy = location.token === null ? remedyOf('auth-refused') : 'check --token-file';
+  return new VoleError(code, `${message}: ${remedy}`);
 }
 
 function noVoleServer(location: Location, why: string, cause: unknown): VoleError {

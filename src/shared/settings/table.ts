@@ -324,7 +324,7 @@ export const SETTINGS = {
     default: null,
     commands: ['client'],
     value: 'FILE',
-    doc: 'File with the admin token, for --url. A wrong one is refused, also where reading needs none.',
+    doc: 'File with the admin token, for --url: a copy of `admin-token` in the --data of the server, which makes it at its first start. A wrong one is refused, also where reading needs none.',
   },
   // all
   'log-level': {
