@@ -35,7 +35,12 @@ export function cacheCommand(context: CliContext): Command {
   };
   add('ls', 'list namespaces and saved checkouts', 'what takes room, and what is in use', list);
   add('trim', 'evict down to the limits, now', 'make room; what is in use is passed over and named', trim);
-  add('clear', 'remove every namespace that nobody uses', 'start with empty caches', clear);
+  add(
+    'clear',
+    'remove every namespace that nobody uses; saved checkouts stay',
+    'start with empty caches',
+    clear,
+  );
   add('verify', VERIFY, 'check a directory and its saved checkouts', verify);
   return command;
 }
@@ -94,8 +99,15 @@ async function clear(parts: CacheParts, context: CliContext, json: boolean): Pro
   const cleared = await parts.clear();
   const undeleted = undeletedOf(parts, context);
   if (json) return printJson(context, { ...cleared, undeleted });
-  const skipped = cleared.busy.length > 0 ? `; skipped, in use: ${cleared.busy.join(', ')}` : '';
-  context.stdout(`namespaces: removed ${cleared.removed.length}${skipped}\n`);
+  const { removed, busy, removedBytes, kept } = cleared;
+  const size = removedBytes === null ? '' : ` (${formatBytes(removedBytes)})`;
+  const skipped = busy.length > 0 ? `; skipped, in use: ${busy.join(', ')}` : '';
+  context.stdout(`namespaces: removed ${removed.length}${size}${skipped}\n`);
+  if (kept.length > 0) {
+    const bytes = kept.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const names = kept.map(({ name }) => name).join(', ');
+    context.stdout(`saved checkouts: kept ${kept.length} (${formatBytes(bytes)}): ${names}\n`);
+  }
   context.stdout(undeletedWords(undeleted));
 }
 

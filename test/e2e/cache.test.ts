@@ -33,7 +33,9 @@ it.skipIf(process.getuid?.() !== 0)(
     cleanup.defer(() => void execFileSync('sh', ['-c', `chattr -R -i ${dir}`]));
     const cleared = await cache('clear');
     expect(cleared).toMatchObject({ code: 74, stderr: expect.stringMatching(/cannot delete .*kept/) });
-    expect(cleared.stdout).toMatch(/removed 1\nnot all of it could be deleted, and its room is not free/);
+    expect(cleared.stdout).toMatch(
+      /removed 1 \(.*\)\n(saved checkouts: .*\n)?not all of it could be deleted, and its room is not free/,
+    );
     expect((await cache('trim', '--json', ...all)).code).toBe(74);
   },
 );
@@ -70,8 +72,10 @@ describe('vole cache beside a live runner', () => {
     expect(trimmed.stdout).toMatch(/namespaces: removed 1 .*skipped, in use: team-app-/);
     expect(trimmed.stdout).toMatch(/saved checkouts: removed 0 .*skipped, in use: team-app-/);
     expect(beside.namespaces.records.names()).not.toContain(free);
-    await beside.fill('team/free');
-    expect((await cache('clear')).stdout).toMatch(/^namespaces: removed 1; skipped, in use: team-app-\w+\n$/);
+    await beside.fill('team/free', 100_000);
+    expect((await cache('clear')).stdout).toMatch(
+      /^namespaces: removed 1 \(10\d KiB\); skipped, in use: team-app-\w+\nsaved checkouts: kept 1 \(\d+(\.\d)? KiB\): team-app-\w+\n$/,
+    );
     const verified = await cache('verify');
     expect(verified.stdout).toMatch(/^skipped, in use: cache\/team-app-\w+\nno faults\n$/);
     expect(verified.code).toBe(0);

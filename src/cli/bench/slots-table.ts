@@ -4,7 +4,7 @@ import type { SlotsBench } from './slots.ts';
 /** The results for people: one line a number of slots, rates in jobs a second. */
 export function slotsTable(bench: SlotsBench): string {
   const what = bench.sleepMs > 0 ? `jobs that sleep ${bench.sleepMs} ms` : 'jobs that do nothing';
-  const head = ['slots', 'vole/s', 'bare loop/s', 'ratio', 'xargs -P/s', 'ratio'];
+  const head = ['slots', 'vole/s', 'bare loop/s', 'vole/loop', 'xargs -P/s', 'vole/xargs'];
   const rows = bench.rows.map((row) => [
     String(row.jobs),
     row.volePerSecond.toFixed(1),

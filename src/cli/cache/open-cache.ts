@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { listStored, type Stored, type Verified, verifyDir } from '../../runner/cache/inspect.ts';
+import {
+  type Cleared,
+  clearDir,
+  listStored,
+  type Stored,
+  type Verified,
+  verifyDir,
+} from '../../runner/cache/inspect.ts';
 import { Namespaces } from '../../runner/cache/namespaces.ts';
 import { OwnersOf } from '../../runner/cache/owners-of.ts';
 import { SavedCheckouts } from '../../runner/cache/saved-checkouts.ts';
@@ -20,7 +27,7 @@ import { readSettings } from '../settings-options.ts';
 /** What `vole cache` works with. */
 export interface CacheParts {
   trim(): Promise<Trimmed | null>;
-  clear(): Promise<{ removed: readonly string[]; busy: readonly string[] }>;
+  clear(): Promise<Cleared>;
   stored(): Promise<Stored[]>;
   verify(): Promise<Verified>;
   /** A line for each of those that were to be deleted and are still there; after the work. */
@@ -77,10 +84,11 @@ export async function withCache(
         progress.end();
       }
     };
+    const evict = () => trimmer.clearFree((what, done, total) => hear(what)(done, total));
     const { totalBytes } = diskOf(root);
     await work({
       trim: () => shown(trimmer.trim((what, done, total) => hear(what)(done, total))),
-      clear: () => shown(trimmer.clearFree((what, done, total) => hear(what)(done, total))),
+      clear: () => shown(clearDir(parts, evict, hear('measuring'))),
       stored: () => shown(listStored(parts, hear('measuring'))),
       verify: () => shown(verifyDir(parts, hear('verifying'))),
       withstood: () => trash.withstood,

@@ -57,9 +57,17 @@ export function judgeUser(uid: number): Check {
   return warn('user', 'root', remedy);
 }
 
+/** Jobs that mostly wait share a core well; more of those that compile than this only take longer. */
+const MOST_JOBS_A_CORE = 4;
+
 export function judgeCores(cores: number, memoryBytes: number, jobs: number): Check {
-  const found = `${counted(cores, 'core')}, ${formatBytes(memoryBytes)} for ${counted(jobs, 'job')}`;
-  if (jobs <= 4 * cores) return ok('cores', found);
+  const host = `${counted(cores, 'core')}, ${formatBytes(memoryBytes)} for ${counted(jobs, 'job')}`;
+  const share = Number((cores / jobs).toFixed(2));
+  const each = `${share} ${share === 1 ? 'core' : 'cores'} and ${formatBytes(memoryBytes / jobs)} each`;
+  const most = MOST_JOBS_A_CORE * cores;
+  const found =
+    jobs === 1 ? host : `${host}: ${each} while all are busy; more than ${most} jobs is a warning`;
+  if (jobs <= most) return ok('cores', found);
   return warn(
     'cores',
     found,

@@ -73,6 +73,35 @@ function checkout(dir: RunnerDir, { name, bytes, lastUsed }: TrimEntry): Stored 
   };
 }
 
+export interface Cleared {
+  readonly removed: readonly string[];
+  readonly busy: readonly string[];
+  /** What was removed took, or null where something could not be measured. */
+  readonly removedBytes: number | null;
+  /** The saved checkouts, which stay. */
+  readonly kept: readonly { readonly name: string; readonly sizeBytes: number }[];
+}
+
+/** Removes every namespace that nobody uses, and says what that was and what stays. Safe beside live runners. */
+export async function clearDir(
+  of: Inspected,
+  clear: () => Promise<{ removed: string[]; busy: string[] }>,
+  onProgress: Hear,
+): Promise<Cleared> {
+  const stored = await listStored(of, onProgress).catch(() => null);
+  const { removed, busy } = await clear();
+  const gone = new Set(removed);
+  const took = (stored ?? []).filter(({ kind, name }) => kind === 'cache' && gone.has(name));
+  return {
+    removed,
+    busy,
+    removedBytes: stored && took.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    kept: (stored ?? [])
+      .filter(({ kind }) => kind === 'git')
+      .map(({ name, sizeBytes }) => ({ name, sizeBytes })),
+  };
+}
+
 export interface Verified {
   /** A line for each thing that is not as it should be, and what to do. */
   readonly faults: string[];

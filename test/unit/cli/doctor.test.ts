@@ -89,6 +89,15 @@ describe('the host', () => {
     expect(judgeCores(1, 1024 ** 3, 1).found).toMatch(/^1 core, .* for 1 job$/);
   });
 
+  it('says what is left of cores and memory for each job, and from how many on it warns', () => {
+    expect(judgeCores(2, 16 * 1024 ** 3, 8)).toMatchObject({
+      status: 'ok',
+      found:
+        '2 cores, 16 GiB for 8 jobs: 0.25 cores and 2 GiB each while all are busy; more than 8 jobs is a warning',
+    });
+    expect(judgeCores(2, 16 * 1024 ** 3, 2).found).toContain(': 1 core and 8 GiB each ');
+  });
+
   it('needs threads, files and cores for its jobs', () => {
     expect(judgeThreadPool(null, 2).status).toBe('warn');
     expect(judgeThreadPool(6, 2).status).toBe('ok');
