@@ -66,6 +66,15 @@ describe('the units', () => {
     },
   );
 
+  it('write the log for people, who read it in the journal', () => {
+    expect(variables(read('runner.env'))).toContainEqual({
+      name: 'VOLE_LOG_FORMAT',
+      value: 'text',
+      set: true,
+    });
+    expect(unitOf('vole-server.service').get('Environment')).toBe('VOLE_LOG_FORMAT=text');
+  });
+
   it('find every file that runner.env names where a command of the guide has put it', () => {
     const files = variables(read('runner.env')).filter(({ set, value }) => set && value.startsWith('/etc/'));
     expect(files.map(({ name }) => name)).toEqual(['VOLE_KEY', 'VOLE_HOST_KEY']);
