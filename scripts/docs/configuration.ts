@@ -19,7 +19,7 @@ const GROUPS: readonly { readonly group: Command; readonly title: string; readon
   {
     group: 'client',
     title: 'Commands that speak to a server',
-    what: '`vole submit`, `runs`, `logs`, `cancel`, `why`, `repo`, `key`, `secret`.',
+    what: '`vole submit`, `runs`, `logs`, `cancel`, `retry`, `why`, `repo`, `key`, `secret`.',
   },
   { group: 'doctor', title: '`vole doctor`', what: 'What this host has and lacks.' },
 ];

@@ -12,6 +12,7 @@ import { lintCommand } from './lint.ts';
 import { logsCommand } from './logs.ts';
 import { repoCommand } from './repo.ts';
 import { reportError, UsageError } from './report-error.ts';
+import { retryCommand } from './retry.ts';
 import { runCommand } from './run.ts';
 import { runnerCommand } from './runner.ts';
 import { runsCommand } from './runs.ts';
@@ -34,6 +35,7 @@ const COMMANDS: readonly MakeCommand[] = [
   logsCommand,
   artifactsCommand,
   cancelCommand,
+  retryCommand,
   whyCommand,
   repoCommand,
   keyCommand,

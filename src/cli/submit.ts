@@ -54,12 +54,12 @@ export function submitCommand(context: CliContext): Command {
   });
 }
 
-function printRuns(pipeline: ApiPipeline, url: string, context: CliContext): void {
+export function printRuns(pipeline: ApiPipeline, url: string, context: CliContext): void {
   for (const run of pipeline.runs)
     context.stdout(`run ${run.id}  ${plain(run.job)}  ${url}/runs/${run.id}\n`);
 }
 
-function printResults(pipeline: ApiPipeline, context: CliContext): void {
+export function printResults(pipeline: ApiPipeline, context: CliContext): void {
   const rows = pipeline.runs.map((run) => [String(run.id), run.state, run.job, run.detail]);
   context.stdout(`\n${table(['RUN', 'STATE', 'JOB', ''], rows)}`);
 }

@@ -41,6 +41,8 @@ export const runSchema = z.object({
   sha: z.string(),
   event: z.string(),
   trust: z.enum(TRUSTS),
+  /** The pipeline that its own executes again, or null. */
+  retryOf: id.nullable().default(null),
   job: z.string(),
   kind: z.enum(['job', 'command']),
   state: z.enum(RUN_STATES),
@@ -143,10 +145,19 @@ export const pipelineSchema = z.object({
   title: z.string(),
   /** What is wrong with the workflow file, `file:line:column: what`; null where nothing is. */
   fault: z.string().nullable(),
+  /** The pipeline that it executes again, or null. */
+  retryOf: id.nullable().default(null),
   createdAtMs: z.number(),
   runs: z.array(runSchema),
 });
 export type ApiPipeline = z.infer<typeof pipelineSchema>;
+
+/**
+ * `POST /api/pipelines/:id/retry`: of its runs only these; without them all that did not pass. What needs them
+ * or is needed by them goes along where it did not pass. `POST /api/runs/:id/retry` takes no body. Both
+ * answer with the new pipeline.
+ */
+export const retryBodySchema = z.object({ runs: z.array(id).min(1).max(1000).optional() });
 
 export const submitBodySchema = z.object({
   repository: repositoryNameSchema,

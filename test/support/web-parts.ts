@@ -15,6 +15,7 @@ export function aRun(change: Partial<Run> = {}): Run {
     sha: 'a'.repeat(40),
     event: 'manual',
     trust: 'trusted',
+    retryOf: null,
     key: 'test',
     job: 'test',
     kind: 'job',

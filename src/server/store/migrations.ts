@@ -132,6 +132,16 @@ create index needs_of on needs (run);
 /** Of a run, id of the matrix job whose other runs in the pipeline are cancelled when it fails. */
 const FAIL_FAST = 'alter table runs add column fail_fast text;';
 
+/**
+ * `pipelines.retry_of` is the pipeline that it executes again, `runs.origin` of a run that executes another
+ * again the first of these, so that all retries of one run are found by it.
+ */
+const RETRIES = `
+alter table pipelines add column retry_of integer references pipelines (id);
+alter table runs add column origin integer references runs (id);
+create index runs_retrying on runs (origin) where origin is not null and state < 3;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: INITIAL },
   { version: 2, name: 'events', sql: EVENTS },
@@ -139,4 +149,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'agents', sql: AGENTS },
   { version: 5, name: 'logs', sql: LOGS },
   { version: 6, name: 'fail-fast', sql: FAIL_FAST },
+  { version: 7, name: 'retries', sql: RETRIES },
 ];

@@ -40,3 +40,14 @@ export interface NewPipeline {
   readonly supersedes?: boolean;
   readonly runs: readonly (NewRun | UnpreparedRun)[];
 }
+
+export interface RetryRequest {
+  readonly pipeline: number;
+  /** Those of its runs that did not pass; null takes them all. */
+  readonly runs: readonly number[] | null;
+}
+
+/** The pipeline that executes them again with its runs, or one line why there is none. */
+export type Retried =
+  | { readonly pipeline: number; readonly runs: readonly number[] }
+  | { readonly refused: string };

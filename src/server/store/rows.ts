@@ -71,6 +71,7 @@ export interface RunRow extends CoreRow {
   sha: string;
   event: string;
   trust: Trust;
+  retry_of: number | null;
 }
 
 /** All columns but the spec, with the facts of the pipeline. Ends before `where`. */
@@ -80,7 +81,7 @@ export const SELECT_RUN = `
     .join(', ')},
     r.pipeline, r.job, r.kind, r.machine, r.session, r.created_at, r.queued_at, r.started_at, r.ended_at,
     r.lease_until, r.reason, r.detail, r.log_length, r.needs, r.labels, r.cpus, r.memory_bytes, r.steps,
-    p.ref, p.sha, p.event, p.trust
+    p.ref, p.sha, p.event, p.trust, p.retry_of
   from runs r join pipelines p on p.id = r.pipeline`;
 
 export function runOf(row: RunRow): Run {
@@ -92,6 +93,7 @@ export function runOf(row: RunRow): Run {
     sha: row.sha,
     event: row.event,
     trust: row.trust,
+    retryOf: row.retry_of,
     key: row.key,
     job: row.job,
     kind: row.kind,

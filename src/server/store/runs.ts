@@ -7,6 +7,7 @@ import { createPipeline } from './create-pipeline.ts';
 import type { Lanes } from './lanes.ts';
 import { checkLease } from './lease-check.ts';
 import { prepareRun } from './prepare.ts';
+import { retryPipeline } from './retry-pipeline.ts';
 import { CORE, type CoreRow, numberOf, type RunRow, runOf, SELECT_RUN, stateOf } from './rows.ts';
 import { Settle } from './settle.ts';
 import { smallLogLength } from './small-logs.ts';
@@ -18,6 +19,8 @@ import type {
   NewPipeline,
   Pipeline,
   PreparedRun,
+  Retried,
+  RetryRequest,
   Run,
   RunStore,
   WaitReason,
@@ -57,9 +60,14 @@ export class SqliteRuns implements RunStore {
     );
   }
 
+  retry(request: RetryRequest): Promise<Retried | null> {
+    return this.#writer.write((effects) => retryPipeline(this.#parts(), request, this.#clock.now(), effects));
+  }
+
   async pipeline(id: number): Promise<Pipeline | null> {
     const row = this.#sql.get<Omit<Pipeline, 'runs'>>(
-      `select id, repository, event, ref, sha, trust, title, fault, created_at as createdAt
+      `select id, repository, event, ref, sha, trust, title, fault, retry_of as retryOf,
+         created_at as createdAt
        from pipelines where id = ?`,
       id,
     );

@@ -5,9 +5,16 @@ import type { FinalState, RunOutcome, RunState, StepOutcome } from '../../shared
 import type { AgentStore } from './agent-store.ts';
 import type { CommandStore, ForgeStore, TaskStore } from './control.ts';
 import type { EventStore } from './event-store.ts';
-import type { NewPipeline, PreparedRun } from './new-pipeline.ts';
+import type { NewPipeline, PreparedRun, Retried, RetryRequest } from './new-pipeline.ts';
 
-export type { NewPipeline, NewRun, PreparedRun, UnpreparedRun } from './new-pipeline.ts';
+export type {
+  NewPipeline,
+  NewRun,
+  PreparedRun,
+  Retried,
+  RetryRequest,
+  UnpreparedRun,
+} from './new-pipeline.ts';
 
 /**
  * Everything durable that the server knows, except the bytes of artifacts and of long logs. Each method that writes
@@ -82,6 +89,8 @@ export interface Run {
   readonly sha: string;
   readonly event: string;
   readonly trust: Trust;
+  /** The pipeline that its own executes again, or null. */
+  readonly retryOf: number | null;
   readonly key: string;
   readonly job: string;
   readonly kind: 'job' | 'command';
@@ -123,6 +132,8 @@ export interface Pipeline {
   readonly trust: Trust;
   readonly title: string;
   readonly fault: string | null;
+  /** The pipeline that it executes again, or null. */
+  readonly retryOf: number | null;
   readonly createdAt: number;
   readonly runs: readonly number[];
 }
@@ -207,6 +218,8 @@ export interface RunEvents {
 
 export interface RunStore {
   createPipeline(pipeline: NewPipeline): Promise<{ pipeline: number; runs: number[] }>;
+  /** A pipeline of what is executed again of another one. Null where there is none of that id. */
+  retry(request: RetryRequest): Promise<Retried | null>;
   pipeline(id: number): Promise<Pipeline | null>;
   get(id: number): Promise<Run | null>;
   list(filter: {

@@ -4,13 +4,14 @@ import {
   type ApiPipeline,
   type ApiRunDetail,
   cancelBodySchema,
+  retryBodySchema,
   runQuerySchema,
   submitBodySchema,
 } from '../../shared/api.ts';
 import { VoleError } from '../../shared/errors.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { explainWait } from '../queue/explain-wait.ts';
-import type { Run } from '../store/store.ts';
+import type { RetryRequest, Run } from '../store/store.ts';
 import { agentOf } from './agent-view.ts';
 import { jsonBody } from './body.ts';
 import { idParam, parsed } from './faults.ts';
@@ -55,6 +56,13 @@ export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPi
   return pipelineView(pipeline, await parts.store.runs.list({ pipeline: id, limit: SIBLINGS }));
 }
 
+async function retried(parts: WebParts, request: RetryRequest): Promise<ApiPipeline> {
+  const made = await parts.store.runs.retry(request);
+  if (made === null) throw new VoleError('not-found', `no pipeline ${request.pipeline}`);
+  if ('refused' in made) throw new VoleError('usage', made.refused);
+  return pipelineDetail(parts, made.pipeline);
+}
+
 export function addRunRoutes(app: Hono, parts: WebParts): void {
   app.get('/api/runs', async (context) => {
     const query = parsed(runQuerySchema, context.req.query());
@@ -90,6 +98,17 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
   app.get('/api/pipelines/:id', async (context) =>
     context.json(await pipelineDetail(parts, idParam(context.req.param('id'), 'pipeline'))),
   );
+
+  app.post('/api/runs/:id/retry', async (context) => {
+    const run = await knownRun(parts, context.req.param('id'));
+    return context.json(await retried(parts, { pipeline: run.pipeline, runs: [run.id] }), 201);
+  });
+
+  app.post('/api/pipelines/:id/retry', async (context) => {
+    const pipeline = idParam(context.req.param('id'), 'pipeline');
+    const { runs = null } = await jsonBody(context, retryBodySchema);
+    return context.json(await retried(parts, { pipeline, runs }), 201);
+  });
 
   app.get('/api/runners', (context) => context.json(machinesNow(parts)));
 }

@@ -28,6 +28,7 @@ export function runView(run: Run, agent: ApiAgent | null = null): ApiRun {
     sha: run.sha,
     event: run.event,
     trust: run.trust,
+    retryOf: run.retryOf,
     job: run.job,
     kind: run.kind,
     state: run.state,
@@ -85,6 +86,7 @@ export function pipelineView(pipeline: Pipeline, runs: readonly Run[]): ApiPipel
     trust: pipeline.trust,
     title: pipeline.title,
     fault: pipeline.fault,
+    retryOf: pipeline.retryOf,
     createdAtMs: pipeline.createdAt,
     runs: [...runs].sort((a, b) => a.id - b.id).map((run) => runView(run)),
   };

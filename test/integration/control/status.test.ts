@@ -59,6 +59,23 @@ describe('the status of a commit', () => {
     expect(posted()).toEqual(['vole/test success']);
   });
 
+  it('is that of a retry: pending again, and then what came of it; of what is not retried it stays', async () => {
+    const [lint, test] = await rig.queue(newRun({ key: 'lint' }), newRun({ key: 'test', needs: ['lint'] }));
+    await rig.finish(await rig.leased());
+    await rig.finish(await rig.leased(), 'failed');
+    await rig.settle();
+    await rig.store.runs.retry({ pipeline: 1, runs: [test ?? 0] });
+    await rig.settle();
+    await rig.finish(await rig.leased());
+    await rig.settle();
+    const of = (context: string) =>
+      rig.project.statuses.filter((status) => status.context === context).map(({ state }) => state);
+    expect(of('vole/test')).toEqual(['failure', 'pending', 'success']);
+    expect(of('vole/lint')).toEqual(['success']);
+    const links = rig.project.shown(SHA).map(({ target_url }) => target_url);
+    expect(links.sort()).toEqual([`${PUBLIC_URL}/runs/${lint}`, `${PUBLIC_URL}/runs/3`]);
+  });
+
   it('is not set again where nothing is different', async () => {
     await rig.queue(newRun({ key: 'test' }));
     await rig.settle();

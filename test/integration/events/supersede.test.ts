@@ -68,6 +68,24 @@ describe('a newer push', () => {
     expect((await states()).slice(0, 3)).toEqual(['1 slow queued', '1 after queued', '1 keep queued']);
   });
 
+  it('ends a retry of an earlier one, which itself ended none', async () => {
+    const { runs } = rig.server.store;
+    await push(rig.source.commit({ '.vole.yml': WORKFLOW }));
+    await runs.cancel(1, 'not now');
+    await push(rig.source.commit({ a: '1' }));
+    expect(await runs.retry({ pipeline: 1, runs: [1] })).toEqual({ pipeline: 3, runs: [7, 8] });
+    expect((await states()).slice(3)).toEqual([
+      '2 slow queued',
+      '2 after queued',
+      '2 keep queued',
+      '3 slow queued',
+      '3 after queued',
+    ]);
+    await push(rig.source.commit({ a: '2' }));
+    expect((await states()).slice(6, 8)).toEqual(['3 slow cancelled', '3 after cancelled']);
+    expect((await rig.runs())[6]?.detail).toBe('superseded by pipeline 4');
+  });
+
   it('that asks to be skipped ends nothing', async () => {
     await push(rig.source.commit({ '.vole.yml': WORKFLOW }));
     await push(rig.source.commit({ a: '1' }, '[skip ci]'));

@@ -43,6 +43,11 @@ export function when(atMs: number | null, nowMs: number): Markup {
   >`;
 }
 
+/** Of which pipeline one is a retry. */
+export function retryNote(retryOf: number | null): Markup | string {
+  return retryOf === null ? '' : html`, a retry of <a href="/pipelines/${retryOf}">${retryOf}</a>`;
+}
+
 export function errorPage(title: string, message: string): Markup {
   return page(title, false, html`<h1>${title}</h1><p>${message}</p>`);
 }

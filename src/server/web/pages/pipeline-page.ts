@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { ApiPipeline } from '../../../shared/api.ts';
 import { isFinal } from '../../../shared/outcome.ts';
 import { shortRef } from '../../../shared/plain-text.ts';
-import { type Markup, page, stateBadge, when } from './layout.ts';
+import { type Markup, page, retryNote, stateBadge, when } from './layout.ts';
 import { runsTable } from './runs-page.ts';
 
 export function pipelinePage(pipeline: ApiPipeline, nowMs: number): Markup {
@@ -12,7 +12,7 @@ export function pipelinePage(pipeline: ApiPipeline, nowMs: number): Markup {
     html`<h1>Pipeline ${pipeline.id} <span class="faint">${pipeline.repository}</span></h1>
       <p>
         ${pipeline.title} ${shortRef(pipeline.ref)} <code>${pipeline.sha}</code>, ${pipeline.event},
-        ${pipeline.trust}, ${when(pipeline.createdAtMs, nowMs)}
+        ${pipeline.trust}, ${when(pipeline.createdAtMs, nowMs)}${retryNote(pipeline.retryOf)}
       </p>
       ${
         pipeline.fault === null

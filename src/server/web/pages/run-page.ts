@@ -4,7 +4,7 @@ import { isFinal } from '../../../shared/outcome.ts';
 import { lastDrawn, plain, shortRef } from '../../../shared/plain-text.ts';
 import { formatBytes, formatDuration } from '../../../shared/units.ts';
 import type { LogTail } from '../log-tail.ts';
-import { type Markup, page, stateBadge, when } from './layout.ts';
+import { type Markup, page, retryNote, stateBadge, when } from './layout.ts';
 import { took } from './runs-page.ts';
 
 export interface RunPage {
@@ -41,7 +41,10 @@ function summary(run: ApiRunDetail, nowMs: number): Markup {
       <dt>Commit</dt>
       <dd>${shortRef(run.ref)} <code>${run.sha}</code></dd>
       <dt>Pipeline</dt>
-      <dd><a href="/pipelines/${run.pipeline}">${run.pipeline}</a>, ${run.event}, ${run.trust}</dd>
+      <dd>
+        <a href="/pipelines/${run.pipeline}">${run.pipeline}</a>${retryNote(run.retryOf)}, ${run.event},
+        ${run.trust}
+      </dd>
       <dt>Created</dt>
       <dd>${when(run.createdAtMs, nowMs)}</dd>
       ${
@@ -58,7 +61,18 @@ function summary(run: ApiRunDetail, nowMs: number): Markup {
       }
       <dt>Attempt</dt>
       <dd>${run.attempt}${run.lostCount > 0 ? `, ${run.lostCount} lost before` : ''}</dd>
+      ${
+        isRetried(run)
+          ? html`<dt>Again</dt>
+            <dd><code>vole retry ${run.id}</code></dd>`
+          : ''
+      }
     </dl>`;
+}
+
+/** The pages only read, so it is a command to copy. */
+function isRetried({ kind, state }: ApiRunDetail): boolean {
+  return kind === 'job' && isFinal(state) && state !== 'passed';
 }
 
 function waiting(wait: NonNullable<ApiRunDetail['wait']>): Markup {

@@ -41,6 +41,8 @@ const ADMIN: readonly (readonly [string, string])[] = [
   ['GET', '/api/keys'],
   ['GET', '/api/repos/team/app/secrets'],
   ['POST', '/api/runs/1/cancel'],
+  ['POST', '/api/runs/1/retry'],
+  ['POST', '/api/pipelines/1/retry'],
   ['POST', '/api/pipelines'],
   ['POST', '/api/repos'],
   ['PATCH', '/api/repos/team/app'],
@@ -57,7 +59,19 @@ function filled(): Parts {
   parts.runs = [aRun()];
   const { repository, event, ref, sha, trust } = aRun();
   parts.pipelines = [
-    { id: 1, repository, event, ref, sha, trust, title: 'subject', fault: null, createdAt: 1, runs: [1] },
+    {
+      id: 1,
+      repository,
+      event,
+      ref,
+      sha,
+      trust,
+      title: 'subject',
+      fault: null,
+      retryOf: null,
+      createdAt: 1,
+      runs: [1],
+    },
   ];
   parts.repositories = [{ name: 'team/app', cloneUrl: '/srv/app', maxJobs: null, forge: null, addedAt: 1 }];
   return parts;
@@ -172,6 +186,24 @@ describe('a page', () => {
     );
   });
 
+  it('of a run that did not pass says by which command it is executed again, and of which one it is a retry', async () => {
+    const parts = filled();
+    const text = async () => (await ask(parts, '/runs/1')).text();
+    for (const [change, shown] of [
+      [{ state: 'failed' }, true],
+      [{ state: 'cancelled' }, true],
+      [{ state: 'passed' }, false],
+      [{ state: 'running' }, false],
+      [{ state: 'failed', kind: 'command' }, false],
+    ] as const) {
+      parts.runs = [aRun(change)];
+      expect((await text()).includes('vole retry 1')).toBe(shown);
+    }
+    expect(await text()).not.toContain('a retry of');
+    parts.runs = [aRun({ retryOf: 7 })];
+    expect(await text()).toContain('a retry of <a href="/pipelines/7">7</a>');
+  });
+
   it('of a run that is not there is a page that says so', async () => {
     const reply = await ask(filled(), '/runs/99');
     expect(reply.status).toBe(404);
@@ -197,6 +229,9 @@ describe('a fault', () => {
     ['POST', '/api/repos', `{"name":"${'x'.repeat(200_000)}"}`, 413, 'usage'],
     ['POST', '/api/keys', '{"account":"a","publicKey":"-----BEGIN OPENSSH PRIVATE KEY-----"}', 400, 'usage'],
     ['POST', '/api/runs/99/cancel', undefined, 404, 'not-found'],
+    ['POST', '/api/runs/99/retry', undefined, 404, 'not-found'],
+    ['POST', '/api/pipelines/x/retry', undefined, 404, 'not-found'],
+    ['POST', '/api/pipelines/1/retry', '{"runs":[]}', 400, 'usage'],
   ])('of %s %s is one line with a code', async (method, path, body, status, code) => {
     const parts = filled();
     const reply = await ask(parts, path, { method, token: TOKEN, ...(body === undefined ? {} : { body }) });
