@@ -135,7 +135,7 @@ export const cancelledSchema = z.object({
   ended: z.boolean().default(false),
 });
 
-export const pipelineSchema = z.object({
+const pipelineFacts = z.object({
   id,
   repository: z.string(),
   event: z.string(),
@@ -148,9 +148,30 @@ export const pipelineSchema = z.object({
   /** The pipeline that it executes again, or null. */
   retryOf: id.nullable().default(null),
   createdAtMs: z.number(),
-  runs: z.array(runSchema),
 });
+
+export const pipelineSchema = pipelineFacts.extend({ runs: z.array(runSchema) });
 export type ApiPipeline = z.infer<typeof pipelineSchema>;
+
+/** `GET /api/pipelines`, the latest first. */
+export const pipelineListSchema = z.object({
+  pipelines: z.array(
+    pipelineFacts.extend({
+      /** How many of its runs are in each state that any is in. */
+      states: z.partialRecord(z.enum(RUN_STATES), z.number().int()),
+      /** The same for people: `3 of 4 passed, 1 failed`, or `fault: ` with its first line. */
+      summary: z.string(),
+    }),
+  ),
+});
+export type ApiPipelineSummary = z.infer<typeof pipelineListSchema>['pipelines'][number];
+
+export const pipelineQuerySchema = z.object({
+  repository: repositoryNameSchema.optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  /** Only pipelines with a lower id: the next page. */
+  before: z.coerce.number().int().positive().optional(),
+});
 
 /**
  * `POST /api/pipelines/:id/retry`: of its runs only these; without them all that did not pass. What needs them

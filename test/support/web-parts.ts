@@ -1,6 +1,13 @@
 import type { Kept } from '../../src/server/queue/kept-room.ts';
 import type { Session } from '../../src/server/queue/queue.ts';
-import type { AccountKey, Pipeline, Repository, Run, Store } from '../../src/server/store/store.ts';
+import type {
+  AccountKey,
+  Pipeline,
+  PipelineFilter,
+  Repository,
+  Run,
+  Store,
+} from '../../src/server/store/store.ts';
 import { policyFor } from '../../src/server/web/access.ts';
 import type { WebParts } from '../../src/server/web/parts.ts';
 
@@ -170,6 +177,11 @@ export class Parts {
             .filter((run) => filter.pipeline === undefined || run.pipeline === filter.pipeline)
             .slice(0, filter.limit),
         pipeline: async (id: number) => this.pipelines.find((pipeline) => pipeline.id === id) ?? null,
+        pipelines: async ({ faulty, limit }: PipelineFilter) =>
+          this.pipelines
+            .filter(({ fault }) => !faulty || fault !== null)
+            .slice(0, limit)
+            .map((pipeline) => ({ ...pipeline, states: { passed: 1 } })),
         why: async (run: number) => ({
           run,
           state: 'queued',

@@ -142,6 +142,14 @@ alter table runs add column origin integer references runs (id);
 create index runs_retrying on runs (origin) where origin is not null and state < 3;
 `;
 
+/** For lists of pipelines: how many of their runs are in which state is read from the index alone. */
+const PIPELINE_LISTS = `
+drop index runs_pipeline;
+create index runs_pipeline on runs (pipeline, state);
+create index pipelines_of_repository on pipelines (repository, id);
+create index pipelines_faulty on pipelines (id) where fault is not null;
+`;
+
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: INITIAL },
   { version: 2, name: 'events', sql: EVENTS },
@@ -150,4 +158,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'logs', sql: LOGS },
   { version: 6, name: 'fail-fast', sql: FAIL_FAST },
   { version: 7, name: 'retries', sql: RETRIES },
+  { version: 8, name: 'pipeline lists', sql: PIPELINE_LISTS },
 ];

@@ -6,6 +6,7 @@ import { claimRun, parsedSpec } from './claims.ts';
 import { createPipeline } from './create-pipeline.ts';
 import type { Lanes } from './lanes.ts';
 import { checkLease } from './lease-check.ts';
+import { listPipelines, SELECT_PIPELINE } from './list-pipelines.ts';
 import { prepareRun } from './prepare.ts';
 import { retryPipeline } from './retry-pipeline.ts';
 import { CORE, type CoreRow, numberOf, type RunRow, runOf, SELECT_RUN, stateOf } from './rows.ts';
@@ -18,6 +19,8 @@ import type {
   LeaseCheck,
   NewPipeline,
   Pipeline,
+  PipelineFilter,
+  PipelineSummary,
   PreparedRun,
   Retried,
   RetryRequest,
@@ -65,15 +68,14 @@ export class SqliteRuns implements RunStore {
   }
 
   async pipeline(id: number): Promise<Pipeline | null> {
-    const row = this.#sql.get<Omit<Pipeline, 'runs'>>(
-      `select id, repository, event, ref, sha, trust, title, fault, retry_of as retryOf,
-         created_at as createdAt
-       from pipelines where id = ?`,
-      id,
-    );
+    const row = this.#sql.get<Omit<Pipeline, 'runs'>>(`${SELECT_PIPELINE} where id = ?`, id);
     if (!row) return null;
     const runs = this.#sql.all<{ id: number }>('select id from runs where pipeline = ? order by id', id);
     return { ...row, runs: runs.map((run) => run.id) };
+  }
+
+  async pipelines(filter: PipelineFilter): Promise<PipelineSummary[]> {
+    return listPipelines(this.#sql, filter);
   }
 
   async get(id: number): Promise<Run | null> {

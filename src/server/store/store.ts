@@ -138,6 +138,21 @@ export interface Pipeline {
   readonly runs: readonly number[];
 }
 
+export interface PipelineSummary extends Omit<Pipeline, 'runs'> {
+  /** How many of its runs are in each state that any is in. */
+  readonly states: Readonly<Partial<Record<RunState, number>>>;
+}
+
+export interface PipelineFilter {
+  readonly repository?: string | undefined;
+  /** Only those whose workflow file has a fault. */
+  readonly faulty?: boolean;
+  /** Only with a higher, or a lower, id. */
+  readonly after?: number;
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
 /** What a session can take. */
 export interface Claim {
   readonly account: string;
@@ -221,6 +236,8 @@ export interface RunStore {
   /** A pipeline of what is executed again of another one. Null where there is none of that id. */
   retry(request: RetryRequest): Promise<Retried | null>;
   pipeline(id: number): Promise<Pipeline | null>;
+  /** The latest first. */
+  pipelines(filter: PipelineFilter): Promise<PipelineSummary[]>;
   get(id: number): Promise<Run | null>;
   list(filter: {
     repository?: string;

@@ -1,16 +1,19 @@
 import type { Context, Hono } from 'hono';
-import { runQuerySchema } from '../../shared/api.ts';
+import type { z } from 'zod';
+import { type ApiPipelineSummary, pipelineQuerySchema, runQuerySchema } from '../../shared/api.ts';
 import { oneLine, VoleError } from '../../shared/errors.ts';
+import type { Run } from '../store/store.ts';
 import { idParam, parsed } from './faults.ts';
 import { readTail } from './log-tail.ts';
 import { ICON, SCRIPT, STYLE } from './pages/assets.ts';
 import { errorPage, type Markup } from './pages/layout.ts';
 import { pipelinePage } from './pages/pipeline-page.ts';
+import { pipelinesPage } from './pages/pipelines-page.ts';
 import { runPage } from './pages/run-page.ts';
 import { runnersPage } from './pages/runners-page.ts';
 import { runsPage } from './pages/runs-page.ts';
 import type { WebParts } from './parts.ts';
-import { knownRun, machinesNow, pipelineDetail, runDetail } from './run-routes.ts';
+import { knownRun, machinesNow, pipelineDetail, pipelinesNow, runDetail } from './run-routes.ts';
 import { runView } from './views.ts';
 
 /** A person who mistyped an address gets a page rather than JSON. */
@@ -31,6 +34,28 @@ function wantsJson(context: Context): boolean {
   return accept.includes('application/json') && !accept.includes('text/html');
 }
 
+/** The same page from here on. */
+function addressOf(context: Context, path: string, before: number): string {
+  const query = new URLSearchParams(context.req.query());
+  query.set('before', String(before));
+  return `${path}?${query.toString()}`;
+}
+
+/**
+ * The pipelines without runs that belong among those of a page of runs: ids of runs and of pipelines grow
+ * together. `last` is its last run where older ones follow. A fault counts as failed.
+ */
+async function faultyBeside(
+  parts: WebParts,
+  { repository, state, before, limit }: z.output<typeof runQuerySchema>,
+  last: Run | undefined,
+): Promise<ApiPipelineSummary[]> {
+  if (state !== undefined && !state.includes('failed')) return [];
+  const newer = before === undefined ? null : await parts.store.runs.get(before);
+  const after = last?.pipeline ?? 0;
+  return pipelinesNow(parts, { repository, faulty: true, after, before: newer?.pipeline, limit });
+}
+
 export function addPageRoutes(app: Hono, parts: WebParts): void {
   const asset = (path: string, type: string, content: string) =>
     app.get(path, (context) => context.body(content, 200, { 'content-type': type }));
@@ -49,13 +74,13 @@ export function addPageRoutes(app: Hono, parts: WebParts): void {
         ...(query.before === undefined ? {} : { before: query.before }),
       });
       const last = runs.length === query.limit ? runs.at(-1) : undefined;
-      const older = new URLSearchParams(context.req.query());
-      if (last) older.set('before', String(last.id));
       return runsPage({
         runs: runs.map((run) => runView(run)),
+        faulty: await faultyBeside(parts, query, last),
         nowMs: parts.clock.now(),
         repository,
-        older: last ? `/?${older.toString()}` : null,
+        states: query.state ?? null,
+        older: last ? addressOf(context, '/', last.id) : null,
       });
     }),
   );
@@ -69,6 +94,20 @@ export function addPageRoutes(app: Hono, parts: WebParts): void {
         artifacts: run.attempt === 0 ? [] : await parts.artifacts.list(run.id, attempt),
         tail: await readTail(parts.logs, run.id, attempt),
         nowMs: parts.clock.now(),
+      });
+    }),
+  );
+
+  app.get('/pipelines', (context) =>
+    orErrorPage(context, async () => {
+      const query = parsed(pipelineQuerySchema, context.req.query());
+      const pipelines = await pipelinesNow(parts, query);
+      const last = pipelines.length === query.limit ? pipelines.at(-1) : undefined;
+      return pipelinesPage({
+        pipelines,
+        nowMs: parts.clock.now(),
+        repository: query.repository ?? null,
+        older: last ? addressOf(context, '/pipelines', last.id) : null,
       });
     }),
   );

@@ -2,8 +2,10 @@ import type { Hono } from 'hono';
 import {
   type ApiMachines,
   type ApiPipeline,
+  type ApiPipelineSummary,
   type ApiRunDetail,
   cancelBodySchema,
+  pipelineQuerySchema,
   retryBodySchema,
   runQuerySchema,
   submitBodySchema,
@@ -11,12 +13,12 @@ import {
 import { VoleError } from '../../shared/errors.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { explainWait } from '../queue/explain-wait.ts';
-import type { RetryRequest, Run } from '../store/store.ts';
+import type { PipelineFilter, RetryRequest, Run } from '../store/store.ts';
 import { agentOf } from './agent-view.ts';
 import { jsonBody } from './body.ts';
 import { idParam, parsed } from './faults.ts';
 import type { WebParts } from './parts.ts';
-import { machinesView, pipelineView, runDetailView, runView } from './views.ts';
+import { machinesView, pipelineSummaryView, pipelineView, runDetailView, runView } from './views.ts';
 
 /** Most runs of one pipeline that are listed beside one another. */
 const SIBLINGS = 1000;
@@ -56,6 +58,10 @@ export async function pipelineDetail(parts: WebParts, id: number): Promise<ApiPi
   return pipelineView(pipeline, await parts.store.runs.list({ pipeline: id, limit: SIBLINGS }));
 }
 
+export async function pipelinesNow(parts: WebParts, filter: PipelineFilter): Promise<ApiPipelineSummary[]> {
+  return (await parts.store.runs.pipelines(filter)).map(pipelineSummaryView);
+}
+
 async function retried(parts: WebParts, request: RetryRequest): Promise<ApiPipeline> {
   const made = await parts.store.runs.retry(request);
   if (made === null) throw new VoleError('not-found', `no pipeline ${request.pipeline}`);
@@ -93,6 +99,11 @@ export function addRunRoutes(app: Hono, parts: WebParts): void {
     const body = await jsonBody(context, submitBodySchema);
     const { pipeline } = await parts.pipelines.submit(body);
     return context.json(await pipelineDetail(parts, pipeline), 201);
+  });
+
+  app.get('/api/pipelines', async (context) => {
+    const query = parsed(pipelineQuerySchema, context.req.query());
+    return context.json({ pipelines: await pipelinesNow(parts, query) });
   });
 
   app.get('/api/pipelines/:id', async (context) =>

@@ -3,6 +3,7 @@ import type {
   ApiKey,
   ApiMachines,
   ApiPipeline,
+  ApiPipelineSummary,
   ApiRepository,
   ApiRepositorySet,
   ApiRun,
@@ -16,7 +17,8 @@ import type { Kept } from '../queue/kept-room.ts';
 import type { Session } from '../queue/queue.ts';
 import { processOf } from '../queue/session-id.ts';
 import type { TaskRow } from '../store/control.ts';
-import type { AccountKey, Pipeline, Repository, Run, WaitReason } from '../store/store.ts';
+import type { AccountKey, Pipeline, PipelineSummary, Repository, Run, WaitReason } from '../store/store.ts';
+import { wordsOf } from './pipeline-words.ts';
 
 /** From the store's shapes to the API's: field by field, so that nothing new slips out unseen. */
 export function runView(run: Run, agent: ApiAgent | null = null): ApiRun {
@@ -78,6 +80,17 @@ export function runDetailView(
 
 export function pipelineView(pipeline: Pipeline, runs: readonly Run[]): ApiPipeline {
   return {
+    ...pipelineFacts(pipeline),
+    runs: [...runs].sort((a, b) => a.id - b.id).map((run) => runView(run)),
+  };
+}
+
+export function pipelineSummaryView(pipeline: PipelineSummary): ApiPipelineSummary {
+  return { ...pipelineFacts(pipeline), states: { ...pipeline.states }, summary: wordsOf(pipeline) };
+}
+
+function pipelineFacts(pipeline: Omit<Pipeline, 'runs'>): Omit<ApiPipeline, 'runs'> {
+  return {
     id: pipeline.id,
     repository: pipeline.repository,
     event: pipeline.event,
@@ -88,7 +101,6 @@ export function pipelineView(pipeline: Pipeline, runs: readonly Run[]): ApiPipel
     fault: pipeline.fault,
     retryOf: pipeline.retryOf,
     createdAtMs: pipeline.createdAt,
-    runs: [...runs].sort((a, b) => a.id - b.id).map((run) => runView(run)),
   };
 }
 

@@ -20,7 +20,7 @@ code, pre, #log { font-family: ui-monospace, monospace; font-size: .86em; }
 .state { font-weight: 600; color: var(--wait); } .state.passed { color: var(--pass); } .state.running { color: var(--run); }
 .state.failed, .state.timed-out, .state.lost, .state.refused { color: var(--fail); }
 .fault, #log { background: var(--log); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; overflow-x: auto; }
-.fault { white-space: pre-wrap; }
+.fault { white-space: pre-wrap; } .why { overflow-wrap: anywhere; }
 .line { display: flex; gap: .8rem; } .line i { flex: 0 0 5.5em; text-align: right; font-style: normal; color: var(--faint); user-select: none; }
 .line b { flex: 0 0 1.5em; font-weight: 400; color: var(--faint); user-select: none; } .line span { white-space: pre-wrap; overflow-wrap: anywhere; min-height: 1.45em; }
 .line.e span { color: var(--err); } .line.v span { color: var(--own); font-style: italic; }

@@ -24,7 +24,7 @@ export function page(title: string, live: boolean, body: Markup): Markup {
       <body data-live="${live ? '1' : '0'}">
         <header>
           <a class="brand" href="/">vole</a>
-          <nav><a href="/">Runs</a> <a href="/runners">Runners</a></nav>
+          <nav><a href="/">Runs</a> <a href="/pipelines">Pipelines</a> <a href="/runners">Runners</a></nav>
         </header>
         <main>${body}</main>
       </body>

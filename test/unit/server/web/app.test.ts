@@ -27,11 +27,13 @@ const READS = [
   '/runs/1',
   '/runners',
   '/runners.json',
+  '/pipelines',
   '/pipelines/1',
   '/api/runs',
   '/api/runs/1',
   '/api/runs/1/log',
   '/api/runs/1/artifacts',
+  '/api/pipelines',
   '/api/pipelines/1',
   '/api/runners',
   '/api/repos',
@@ -123,7 +125,7 @@ describe('a page', () => {
       }),
     ];
     parts.pipelines = parts.pipelines.map((pipeline) => ({ ...pipeline, title: evil, fault: evil }));
-    for (const path of ['/', '/runs/1', '/runners', '/pipelines/1']) {
+    for (const path of ['/', '/runs/1', '/runners', '/pipelines', '/pipelines/1']) {
       const reply = await ask(parts, path);
       const text = await reply.text();
       expect(text).not.toContain('<script>alert');
