@@ -6,7 +6,7 @@ import { BodyTooBig } from './body.ts';
 import { addEventRoutes } from './event-routes.ts';
 import { faultReply, replyToError } from './faults.ts';
 import { addHookRoutes } from './hook-routes.ts';
-import { addPageRoutes } from './page-routes.ts';
+import { addPageRoutes, nothingHere } from './page-routes.ts';
 import type { WebParts } from './parts.ts';
 import { addRunFileRoutes } from './run-file-routes.ts';
 import { addRunRoutes } from './run-routes.ts';
@@ -58,7 +58,7 @@ export function createApp(parts: WebParts): Hono {
     if (error instanceof BodyTooBig) return faultReply(context, error.code, error.message, 413);
     return replyToError(context, error);
   });
-  app.notFound((context) => faultReply(context, 'not-found', 'there is nothing at this address'));
+  app.notFound(nothingHere);
   app.use('*', withHeaders);
   // alive or not: says nothing that would need a token
   app.get('/healthz', (context: Context) => context.json({ ok: true }));

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type ApiPipelineSummary, pipelineQuerySchema, runQuerySchema } from '../../shared/api.ts';
 import { oneLine, VoleError } from '../../shared/errors.ts';
 import type { Run } from '../store/store.ts';
-import { idParam, parsed } from './faults.ts';
+import { faultReply, idParam, parsed } from './faults.ts';
 import { readTail } from './log-tail.ts';
 import { ICON, SCRIPT, STYLE } from './pages/assets.ts';
 import { errorPage, type Markup } from './pages/layout.ts';
@@ -27,6 +27,14 @@ async function orErrorPage(context: Context, render: () => Promise<Markup>): Pro
     const markup = errorPage(found ? 'Not understood' : 'Not found', oneLine(error));
     return context.html(await markup, found ? 400 : 404);
   }
+}
+
+/** A browser gets a page, unless it asked the API. */
+export async function nothingHere(context: Context): Promise<Response> {
+  const message = 'there is nothing at this address';
+  const asksForPage = (context.req.header('accept') ?? '').includes('text/html');
+  if (!asksForPage || context.req.path.startsWith('/api/')) return faultReply(context, 'not-found', message);
+  return context.html(await errorPage('Not found', message), 404);
 }
 
 function wantsJson(context: Context): boolean {

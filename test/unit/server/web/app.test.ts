@@ -206,6 +206,23 @@ describe('a page', () => {
     expect(await text()).toContain('a retry of <a href="/pipelines/7">7</a>');
   });
 
+  it('of an address where nothing is is a page for a browser, and a code for programs and of the API', async () => {
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const page = await ask(filled(), '/nothing', { accept });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=UTF-8']);
+    expect(await page.text()).toContain('there is nothing at this address');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    for (const [path, asked] of [
+      ['/nothing', {}],
+      ['/nothing', { accept: '*/*' }],
+      ['/api/nothing', { accept }],
+    ] as const) {
+      const reply = await ask(filled(), path, asked);
+      expect(reply.status).toBe(404);
+      expect(await reply.json()).toMatchObject({ error: { code: 'not-found' } });
+    }
+  });
+
   it('of a run that is not there is a page that says so', async () => {
     const reply = await ask(filled(), '/runs/99');
     expect(reply.status).toBe(404);
