@@ -20,6 +20,15 @@ export function pipelinePage(pipeline: ApiPipeline, nowMs: number): Markup {
           : html`<p class="outcome">${stateBadge('failed')} The workflow file has a fault:</p>
             <pre class="fault">${pipeline.fault}</pre>`
       }
+      <div data-part="again">
+        ${isRetried(pipeline) ? html`<p>Again: <code>vole retry --pipeline ${pipeline.id}</code></p>` : ''}
+      </div>
       <div data-part="runs">${pipeline.runs.length === 0 ? '' : runsTable(pipeline.runs, nowMs)}</div>`,
   );
+}
+
+/** The pages only read, so it is a command to copy. */
+function isRetried({ runs }: ApiPipeline): boolean {
+  const hasEnded = runs.every(({ state }) => isFinal(state));
+  return hasEnded && runs.some(({ kind, state }) => kind === 'job' && state !== 'passed');
 }

@@ -188,9 +188,9 @@ describe('a page', () => {
     );
   });
 
-  it('of a run that did not pass says by which command it is executed again, and of which one it is a retry', async () => {
+  it('of a run or pipeline that did not pass says by which command it is executed again, and of which one it is a retry', async () => {
     const parts = filled();
-    const text = async () => (await ask(parts, '/runs/1')).text();
+    const text = async (path = '/runs/1') => (await ask(parts, path)).text();
     for (const [change, shown] of [
       [{ state: 'failed' }, true],
       [{ state: 'cancelled' }, true],
@@ -200,7 +200,10 @@ describe('a page', () => {
     ] as const) {
       parts.runs = [aRun(change)];
       expect((await text()).includes('vole retry 1')).toBe(shown);
+      expect((await text('/pipelines/1')).includes('vole retry --pipeline 1')).toBe(shown);
     }
+    parts.runs = [aRun({ state: 'failed' }), aRun({ id: 2 })];
+    expect(await text('/pipelines/1')).not.toContain('vole retry');
     expect(await text()).not.toContain('a retry of');
     parts.runs = [aRun({ retryOf: 7 })];
     expect(await text()).toContain('a retry of <a href="/pipelines/7">7</a>');
