@@ -1,12 +1,13 @@
 import { Command } from 'commander';
-import { runDetailSchema } from '../shared/api.ts';
+import { type ApiRunDetail, runDetailSchema } from '../shared/api.ts';
 import { VoleError } from '../shared/errors.ts';
-import { isFinal } from '../shared/outcome.ts';
+import { isFinal, type RunState } from '../shared/outcome.ts';
 import { plain } from '../shared/plain-text.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, clientOf, type Options, runId } from './client/client-command.ts';
 import { followRun } from './client/follow.ts';
 import { LogPrinter, type PrintOptions } from './client/log-printer.ts';
+import { WaitNotices } from './client/wait-notices.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { whyLines } from './why.ts';
@@ -105,19 +106,56 @@ async function follow(
   const waiting = await client.get(`/api/runs/${id}`, runDetailSchema);
   if (!isFinal(waiting.state) && waiting.state !== 'running')
     context.stderr(`vole: run ${id} is ${waiting.state}; \`vole why ${id}\` says why\n`);
+  const notices = new FollowedWait(client, waiting, context);
   const run = await followRun({
     client,
     run: id,
     attempt,
-    onBytes: async (bytes) => context.write(Buffer.from(printer.push(bytes))),
+    onBytes: async (bytes) => {
+      notices.runIs('running');
+      await context.write(Buffer.from(printer.push(bytes)));
+    },
     onNextAttempt: async (next) => {
       await context.write(Buffer.from(printer.end()));
       printer = new LogPrinter(print);
       context.stderr(`vole: run ${id} was queued again; attempt ${next} follows\n`);
+      notices.runIs('queued');
     },
-  });
+  }).finally(() => notices.close());
   await context.write(Buffer.from(printer.end()));
   context.stderr(`vole: run ${id} ${run.state}${run.detail === '' ? '' : `: ${run.detail}`}\n`);
+}
+
+const LOOK_MS = 500;
+
+/** Says why a followed run does not begin, for as long as it has not. */
+class FollowedWait {
+  readonly #notices: WaitNotices;
+  readonly #run: ApiRunDetail;
+  readonly #timer: NodeJS.Timeout;
+  #state: RunState;
+
+  constructor(client: ApiClient, run: ApiRunDetail, context: CliContext) {
+    this.#notices = new WaitNotices(client, (line) => context.stderr(line));
+    this.#run = run;
+    this.#state = run.state;
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
+  }
+
+  runIs(state: RunState): void {
+    this.#state = state;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#notices.close();
+  }
+
+  async #look(): Promise<void> {
+    const { id, job } = this.#run;
+    const told = await this.#notices.look([{ id, job, state: this.#state }]);
+    if (told) this.#state = told.state;
+  }
 }
 
 function count(flag: string, text: unknown): number | null {

@@ -3,10 +3,11 @@ import { type ApiPipeline, pipelineSchema } from '../shared/api.ts';
 import { refFault, repositoryNameSchema } from '../shared/api-names.ts';
 import { VoleError } from '../shared/errors.ts';
 import { plain } from '../shared/plain-text.ts';
-import { json } from './client/api-client.ts';
+import { type ApiClient, json } from './client/api-client.ts';
 import { addClientOptions, argument, clientOf, type Options, printJson } from './client/client-command.ts';
 import { table } from './client/table.ts';
 import { waitForPipeline } from './client/wait.ts';
+import { WaitNotices } from './client/wait-notices.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -20,7 +21,10 @@ export function submitCommand(context: CliContext): Command {
       'only these jobs, or entries of a matrix as `vole runs` shows them, and what they need',
     )
     .option('--ref <ref>', 'branch, tag, full ref or commit; the default branch by default')
-    .option('--wait', 'follow the runs to their end; exit with 1 where one did not pass');
+    .option(
+      '--wait',
+      'follow the runs to their end, say why one does not begin; exit with 1 where one did not pass',
+    );
   withExamples(addClientOptions(command), [
     {
       command: 'vole submit team/app --ref v1.2 --data /var/lib/vole-server',
@@ -46,12 +50,34 @@ export function submitCommand(context: CliContext): Command {
     }
     const quiet = Boolean(options['json']);
     if (!quiet) printRuns(pipeline, url, context);
-    const ended = options['wait'] ? await waitForPipeline(client, pipeline, context, quiet) : pipeline;
+    const ended = options['wait'] ? await waited(client, pipeline, context, quiet) : pipeline;
     if (quiet) printJson(context, ended);
     if (!options['wait']) return;
     if (!quiet) printResults(ended, context);
     if (ended.runs.some((run) => run.state !== 'passed')) context.exitCode = 1;
   });
+}
+
+/** Says meanwhile why those wait that do not begin. */
+async function waited(
+  client: ApiClient,
+  pipeline: ApiPipeline,
+  context: CliContext,
+  quiet: boolean,
+): Promise<ApiPipeline> {
+  const notices = new WaitNotices(client, (line) => context.stderr(line));
+  try {
+    return await waitForPipeline(
+      client,
+      pipeline,
+      context,
+      quiet,
+      undefined,
+      (runs) => void notices.look(runs),
+    );
+  } finally {
+    notices.close();
+  }
 }
 
 export function printRuns(pipeline: ApiPipeline, url: string, context: CliContext): void {

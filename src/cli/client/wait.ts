@@ -19,7 +19,7 @@ const NEVER = new AbortController().signal;
 /**
  * Waits until every run of a pipeline has ended and prints their logs as they come, each line behind its
  * job's name. Only what runs is followed, so a pipeline of a thousand jobs holds few connections. Once
- * `signal` is aborted a server that is away is not waited for.
+ * `signal` is aborted a server that is away is not waited for. `onLook` gets the runs at each look at them.
  */
 export async function waitForPipeline(
   client: ApiClient,
@@ -27,6 +27,7 @@ export async function waitForPipeline(
   context: CliContext,
   quiet: boolean,
   signal: AbortSignal = NEVER,
+  onLook: (runs: readonly ApiRun[]) => void = () => {},
 ): Promise<ApiPipeline> {
   const width = Math.min(30, Math.max(...pipeline.runs.map((run) => run.job.length)));
   const followers = new Map<number, Promise<unknown>>();
@@ -39,6 +40,7 @@ export async function waitForPipeline(
     });
   for (;;) {
     const now = await look(client, pipeline.id, signal);
+    onLook(now.runs);
     for (const run of now.runs) {
       const begun = run.state === 'running' || isFinal(run.state);
       if (!quiet && begun && run.attempt > 0 && !followers.has(run.id)) followers.set(run.id, start(run));
