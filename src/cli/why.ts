@@ -3,6 +3,9 @@ import { type ApiRunDetail, runDetailSchema } from '../shared/api.ts';
 import { isFinal } from '../shared/outcome.ts';
 import { plain } from '../shared/plain-text.ts';
 import { addClientOptions, clientOf, type Options, printJson, runId } from './client/client-command.ts';
+import { failureReport, hintOf } from './client/failure-report.ts';
+import { type LastLines, lastLines } from './client/last-lines.ts';
+import { decidingStep } from './client/run-facts.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 
@@ -11,16 +14,38 @@ export function whyCommand(context: CliContext): Command {
   const command = new Command('why').description('say why a run waits, or how it ended').argument('<run>');
   withExamples(addClientOptions(command), [
     { command: 'vole why 12 --data /var/lib/vole-server', what: 'why run 12 is not running' },
+    {
+      command: 'vole why 4',
+      what: 'which step of run 4 failed and how, its last lines, and what to do next',
+    },
   ]);
   return command.action(async (text: string, options: Options) => {
     const id = runId(text);
-    const run = await clientOf(options, context).get(`/api/runs/${id}`, runDetailSchema);
-    if (options['json']) {
-      const { state, reason, detail, wait, cancelWhy } = run;
-      return printJson(context, { run: id, state, reason, detail, cancelWhy, wait });
-    }
-    for (const line of whyLines(run)) context.stdout(`${plain(line)}\n`);
+    const client = clientOf(options, context);
+    const run = await client.get(`/api/runs/${id}`, runDetailSchema);
+    const last = hasFailed(run) ? await lastLines(client, run, decidingStep(run)) : null;
+    if (options['json']) return printJson(context, whyJson(run, last));
+    const lines = [...whyLines(run), ...(last ? failureReport(run, last, Date.now()) : [])];
+    for (const line of lines) context.stdout(`${plain(line)}\n`);
   });
+}
+
+/** It was executed, and that came to a bad end. */
+function hasFailed({ state, attempt }: ApiRunDetail): boolean {
+  return isFinal(state) && state !== 'passed' && attempt > 0;
+}
+
+function whyJson(run: ApiRunDetail, last: LastLines | null): object {
+  const { state, reason, detail, wait, cancelWhy, repository, job, ref, sha, machine, attempt, steps } = run;
+  const { startedAtMs, endedAtMs } = run;
+  return {
+    run: run.id,
+    ...{ state, reason, detail, cancelWhy, wait },
+    ...{ repository, job, ref, sha, machine, attempt, startedAtMs, endedAtMs, steps },
+    failedStep: decidingStep(run),
+    lastLines: last?.lines ?? [],
+    hint: last && hintOf(run, last),
+  };
 }
 
 export function whyLines(run: ApiRunDetail): string[] {
