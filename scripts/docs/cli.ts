@@ -8,6 +8,7 @@ const NOWHERE: CliContext = {
   env: {},
   cwd: '/',
   interactive: false,
+  stderrInteractive: false,
   columns: 100,
   exitCode: 0,
   onClosedOutput: 'end',

@@ -11,6 +11,8 @@ export interface CliContext {
   readonly cwd: string;
   /** Whether standard output is a terminal. */
   readonly interactive: boolean;
+  /** Whether standard error is one. */
+  readonly stderrInteractive: boolean;
   /** Width of the terminal; 80 where there is none. */
   readonly columns: number;
   exitCode: number;
@@ -39,6 +41,7 @@ export function processContext(): CliContext {
       return workingFolder();
     },
     interactive: process.stdout.isTTY ?? false,
+    stderrInteractive: process.stderr.isTTY ?? false,
     get columns() {
       return process.stdout.columns || 80;
     },

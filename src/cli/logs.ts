@@ -1,13 +1,14 @@
 import { Command } from 'commander';
-import { type ApiRunDetail, runDetailSchema } from '../shared/api.ts';
+import { runDetailSchema } from '../shared/api.ts';
 import { VoleError } from '../shared/errors.ts';
-import { isFinal, type RunState } from '../shared/outcome.ts';
+import { isFinal } from '../shared/outcome.ts';
 import { plain } from '../shared/plain-text.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, clientOf, type Options, runId } from './client/client-command.ts';
 import { followRun } from './client/follow.ts';
+import { FollowedWait } from './client/followed-wait.ts';
+import { type Frame, frameFor } from './client/log-frame.ts';
 import { LogPrinter, type PrintOptions } from './client/log-printer.ts';
-import { WaitNotices } from './client/wait-notices.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { whyLines } from './why.ts';
@@ -20,7 +21,10 @@ export function logsCommand(context: CliContext): Command {
     .option('-f, --follow', 'go on until the run has ended, over restarts of the server too')
     .option('--step <n>', 'only of this step, from 1; 0 is what vole did before the first and after the last')
     .option('--attempt <n>', 'of this attempt; the latest by default')
-    .option('--stamps', 'seconds since the start and the step before each line')
+    .option(
+      '--stamps',
+      'two columns before each line: seconds since the start of the attempt, and the number of the step',
+    )
     .option('--raw', 'the records as the server has them: milliseconds, step, stream, text');
   withExamples(addClientOptions(command, 'one JSON object a line: ms, step, stream, text, continues'), [
     { command: 'vole logs 12 --data /var/lib/vole-server', what: 'the log of run 12' },
@@ -40,8 +44,9 @@ export function logsCommand(context: CliContext): Command {
     if (print.raw && print.json) throw new VoleError('usage', 'give --raw or --json, not both');
     const client = clientOf(options, context);
     await checkThere(client, id, attempt, print.step);
-    if (options['follow']) await follow(client, id, attempt, print, context);
-    else await printOnce(client, id, attempt, print, context);
+    const frame = print.raw || print.json ? null : frameFor(client, id, context);
+    if (options['follow']) await follow(client, id, attempt, print, frame, context);
+    else await printOnce(client, id, attempt, print, frame, context);
   });
 }
 
@@ -67,6 +72,7 @@ async function printOnce(
   id: number,
   attempt: number | null,
   print: PrintOptions,
+  frame: Frame | null,
   context: CliContext,
 ): Promise<void> {
   const query = attempt === null ? '' : `?attempt=${attempt}`;
@@ -75,6 +81,7 @@ async function printOnce(
   let bytes = 0;
   try {
     for await (const part of reply) {
+      if (bytes === 0) await frame?.above(attempt);
       bytes += (part as Buffer).length;
       await context.write(Buffer.from(printer.push(part as Buffer)));
     }
@@ -84,7 +91,10 @@ async function printOnce(
     });
   }
   await context.write(Buffer.from(printer.end()));
-  if (bytes === 0) await sayWhyEmpty(client, id, context);
+  if (bytes === 0) return await sayWhyEmpty(client, id, context);
+  if (frame === null) return;
+  const run = await client.get(`/api/runs/${id}`, runDetailSchema);
+  if (attempt === null || attempt === run.attempt) frame.below(run);
 }
 
 /** Else somebody would look at nothing, and think that the log is lost. */
@@ -100,8 +110,11 @@ async function follow(
   id: number,
   attempt: number | null,
   print: PrintOptions,
+  frame: Frame | null,
   context: CliContext,
 ): Promise<void> {
+  let shown = attempt;
+  let isBegun = false;
   let printer = new LogPrinter(print);
   const waiting = await client.get(`/api/runs/${id}`, runDetailSchema);
   if (!isFinal(waiting.state) && waiting.state !== 'running')
@@ -113,6 +126,8 @@ async function follow(
     attempt,
     onBytes: async (bytes) => {
       notices.runIs('running');
+      if (!isBegun) await frame?.above(shown);
+      isBegun = true;
       await context.write(Buffer.from(printer.push(bytes)));
     },
     onNextAttempt: async (next) => {
@@ -120,42 +135,13 @@ async function follow(
       printer = new LogPrinter(print);
       context.stderr(`vole: run ${id} was queued again; attempt ${next} follows\n`);
       notices.runIs('queued');
+      shown = next;
+      isBegun = false;
     },
   }).finally(() => notices.close());
   await context.write(Buffer.from(printer.end()));
+  if (frame) return frame.below(run);
   context.stderr(`vole: run ${id} ${run.state}${run.detail === '' ? '' : `: ${run.detail}`}\n`);
-}
-
-const LOOK_MS = 500;
-
-/** Says why a followed run does not begin, for as long as it has not. */
-class FollowedWait {
-  readonly #notices: WaitNotices;
-  readonly #run: ApiRunDetail;
-  readonly #timer: NodeJS.Timeout;
-  #state: RunState;
-
-  constructor(client: ApiClient, run: ApiRunDetail, context: CliContext) {
-    this.#notices = new WaitNotices(client, (line) => context.stderr(line));
-    this.#run = run;
-    this.#state = run.state;
-    this.#timer = setInterval(() => void this.#look(), LOOK_MS);
-  }
-
-  runIs(state: RunState): void {
-    this.#state = state;
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    this.#notices.close();
-  }
-
-  async #look(): Promise<void> {
-    const { id, job } = this.#run;
-    const told = await this.#notices.look([{ id, job, state: this.#state }]);
-    if (told) this.#state = told.state;
-  }
 }
 
 function count(flag: string, text: unknown): number | null {

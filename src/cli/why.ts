@@ -36,12 +36,22 @@ function hasFailed({ state, attempt }: ApiRunDetail): boolean {
 }
 
 function whyJson(run: ApiRunDetail, last: LastLines | null): object {
-  const { state, reason, detail, wait, cancelWhy, repository, job, ref, sha, machine, attempt, steps } = run;
-  const { startedAtMs, endedAtMs } = run;
   return {
     run: run.id,
-    ...{ state, reason, detail, cancelWhy, wait },
-    ...{ repository, job, ref, sha, machine, attempt, startedAtMs, endedAtMs, steps },
+    state: run.state,
+    reason: run.reason,
+    detail: run.detail,
+    cancelWhy: run.cancelWhy,
+    wait: run.wait,
+    repository: run.repository,
+    job: run.job,
+    ref: run.ref,
+    sha: run.sha,
+    machine: run.machine,
+    attempt: run.attempt,
+    startedAtMs: run.startedAtMs,
+    endedAtMs: run.endedAtMs,
+    steps: run.steps,
     failedStep: decidingStep(run),
     lastLines: last?.lines ?? [],
     hint: last && hintOf(run, last),

@@ -14,6 +14,7 @@ export function recordedContext(
     env: given.env ?? {},
     cwd: given.cwd ?? '/',
     interactive: false,
+    stderrInteractive: false,
     columns: given.columns ?? 80,
     exitCode: 0,
     onClosedOutput: 'end',
