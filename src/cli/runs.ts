@@ -1,14 +1,18 @@
 import { Command } from 'commander';
-import { type ApiRun, runListSchema } from '../shared/api.ts';
+import { type ApiRun, repositorySchema, runListSchema } from '../shared/api.ts';
 import { repositoryNameSchema } from '../shared/api-names.ts';
 import { VoleError } from '../shared/errors.ts';
 import { RUN_STATES } from '../shared/outcome.ts';
 import { age, shortRef } from '../shared/plain-text.ts';
 import { formatDuration } from '../shared/units.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, argument, clientOf, type Options, printJson } from './client/client-command.ts';
-import { table } from './client/table.ts';
+import { commitWords, tookMs } from './client/run-facts.ts';
+import { stateColour } from './client/state-colour.ts';
+import { columns, fitted, table } from './client/table.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
+import { type Paint, paintFor } from './run/paint.ts';
 
 /** `vole runs`: the latest runs. */
 export function runsCommand(context: CliContext): Command {
@@ -27,8 +31,21 @@ export function runsCommand(context: CliContext): Command {
     const client = clientOf(options, context);
     const reply = await client.get(`/api/runs?${query.toString()}`, runListSchema);
     if (options['json']) return printJson(context, reply);
-    context.stdout(runsTable(reply.runs, Date.now()));
+    if (reply.runs.length === 0) await sayNone(client, query, context);
+    const nowMs = Date.now();
+    if (!context.interactive) context.stdout(runsTable(reply.runs, nowMs));
+    else if (reply.runs.length > 0)
+      context.stdout(screenTable(reply.runs, nowMs, context.columns, paintFor(context)));
   });
+}
+
+/** Else nobody knew a mistyped repository from one without runs. Throws `not-found`. */
+async function sayNone(client: ApiClient, query: URLSearchParams, context: CliContext): Promise<void> {
+  const repository = query.get('repository');
+  const state = query.get('state');
+  if (repository !== null) await client.get(`/api/repos/${repository}`, repositorySchema);
+  const which = [repository && ` of ${repository}`, state && ` in state ${state}`].filter(Boolean).join('');
+  context.stderr(`vole: there are no runs${which}\n`);
 }
 
 function queryOf(options: Options): URLSearchParams {
@@ -54,16 +71,48 @@ function number(flag: string, text: unknown, most: number): string | null {
   return text;
 }
 
+/** For scripts as well: its columns stay as they are. */
 export function runsTable(runs: readonly ApiRun[], nowMs: number): string {
   const rows = runs.map((run) => [
     String(run.id),
     run.state,
     run.repository,
     run.job,
-    `${shortRef(run.ref)} ${run.sha.slice(0, 8)}`,
-    age(run.createdAtMs, nowMs),
-    run.startedAtMs === null ? '' : formatDuration(Math.max(0, (run.endedAtMs ?? nowMs) - run.startedAtMs)),
-    run.machine ?? '',
+    commitWords(run),
+    ...timesAndPlace(run, nowMs),
   ]);
   return table(['RUN', 'STATE', 'REPOSITORY', 'JOB', 'COMMIT', 'CREATED', 'TOOK', 'MACHINE'], rows);
+}
+
+const HEAD = ['RUN', 'STATE', 'REPOSITORY', 'JOB', 'REF', 'COMMIT', 'CREATED', 'TOOK', 'MACHINE', 'WHY'];
+const CUTTABLE = ['REPOSITORY', 'JOB', 'REF', 'MACHINE', 'WHY'].map((name) => HEAD.indexOf(name));
+const STATE = HEAD.indexOf('STATE');
+
+/** For a terminal of so many columns: with why a run did not pass, as far as there is room. */
+export function screenTable(runs: readonly ApiRun[], nowMs: number, width: number, paint: Paint): string {
+  const rows = runs.map((run) => [
+    String(run.id),
+    run.state,
+    run.repository,
+    run.job,
+    shortRef(run.ref),
+    run.sha.slice(0, 8),
+    ...timesAndPlace(run, nowMs),
+    run.state === 'passed' ? '' : run.detail,
+  ]);
+  const all = [HEAD, ...rows];
+  const withoutWhy = all.map((row) => row.slice(0, -1));
+  const cells =
+    fitted(all, width, CUTTABLE) ?? fitted(withoutWhy, width, CUTTABLE.slice(0, -1)) ?? withoutWhy;
+  const lines = columns(cells, (cell, row, column) => {
+    if (row === 0) return paint('dim', cell);
+    const run = column === STATE ? runs[row - 1] : undefined;
+    return run ? paint(stateColour(run.state), cell) : cell;
+  });
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function timesAndPlace(run: ApiRun, nowMs: number): string[] {
+  const took = tookMs(run, nowMs);
+  return [age(run.createdAtMs, nowMs), took === null ? '' : formatDuration(took), run.machine ?? ''];
 }

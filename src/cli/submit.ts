@@ -2,14 +2,16 @@ import { Command } from 'commander';
 import { type ApiPipeline, pipelineSchema } from '../shared/api.ts';
 import { refFault, repositoryNameSchema } from '../shared/api-names.ts';
 import { VoleError } from '../shared/errors.ts';
-import { plain } from '../shared/plain-text.ts';
 import { type ApiClient, json } from './client/api-client.ts';
 import { addClientOptions, argument, clientOf, type Options, printJson } from './client/client-command.ts';
-import { table } from './client/table.ts';
+import { tookMs } from './client/run-facts.ts';
+import { columns } from './client/table.ts';
 import { waitForPipeline } from './client/wait.ts';
 import { WaitNotices } from './client/wait-notices.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
+import { paintFor } from './run/paint.ts';
+import { resultTable } from './run/result-table.ts';
 
 /** `vole submit`: runs the workflow of a commit. */
 export function submitCommand(context: CliContext): Command {
@@ -81,11 +83,21 @@ async function waited(
 }
 
 export function printRuns(pipeline: ApiPipeline, url: string, context: CliContext): void {
-  for (const run of pipeline.runs)
-    context.stdout(`run ${run.id}  ${plain(run.job)}  ${url}/runs/${run.id}\n`);
+  const rows = pipeline.runs.map((run) => [`run ${run.id}`, run.job, `${url}/runs/${run.id}`]);
+  context.stdout(
+    columns(rows)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
 }
 
 export function printResults(pipeline: ApiPipeline, context: CliContext): void {
-  const rows = pipeline.runs.map((run) => [String(run.id), run.state, run.job, run.detail]);
-  context.stdout(`\n${table(['RUN', 'STATE', 'JOB', ''], rows)}`);
+  const results = pipeline.runs.map((run) => ({
+    run: run.id,
+    job: `${run.job} #${run.id}`,
+    state: run.state,
+    durationMs: tookMs(run, Date.now()),
+    detail: [run.machine, run.detail].filter(Boolean).join(': '),
+  }));
+  context.stdout(`\n${resultTable(results, paintFor(context))}`);
 }

@@ -29,12 +29,12 @@ describe('vole logs and vole submit with a runner', () => {
     expect((await good.ended).code).toBe(0);
     const lines = good.stdout.split('\n').filter((line) => /^good \| (?:\d+|end)$/.test(line));
     expect(lines).toEqual([...Array.from({ length: 500 }, (_, i) => `good | ${i + 1}`), 'good | end']);
-    expect(good.stdout).toMatch(/passed +good/);
+    expect(good.stdout).toMatch(/^✓ good #\d+ +passed +\d+\.\ds {2}\S/m);
 
     const bad = vole(['submit', 'team/app', 'bad', '--wait']);
     expect((await bad.ended).code).toBe(1);
     expect(bad.stdout).toContain('bad | oops\n');
-    expect(bad.stdout).toMatch(/failed +bad/);
+    expect(bad.stdout).toMatch(/^✗ bad #\d+ +failed +\d.*: step 1 .*exit code 3$/m);
   });
 
   it('--json is an object a line, and a step or attempt that is not there ends with 66', async () => {

@@ -28,7 +28,7 @@ async function piped(...args: string[]): Promise<CommandResult> {
 
 /** What a terminal of so many columns is sent: output and errors. */
 async function screen(line: string, columns = 80, env: Record<string, string> = {}): Promise<string> {
-  const command = `stty cols ${columns}; ${process.execPath} ${bin} ${line} --data ${rig.dataDir}`;
+  const command = `stty cols ${columns}; VOLE_DATA=${rig.dataDir} ${process.execPath} ${bin} ${line}`;
   const all = { ...cleanEnv(), TERM: 'xterm', NO_COLOR: '', ...env };
   const done = await promisify(execFile)('script', ['-qec', command, '/dev/null'], { env: all });
   return done.stdout.replaceAll('\r\n', '\n');
@@ -55,5 +55,28 @@ describe.skipIf(!hasScript())('vole logs on a terminal', () => {
       );
     }
     expect(await screen(`logs ${run} --json`)).toBe((await piped('logs', String(run), '--json')).stdout);
+  });
+});
+
+describe.skipIf(!hasScript())('vole runs and vole submit --wait on a terminal', () => {
+  it('fit it, have colours unless NO_COLOR is set, and say why a run failed', async () => {
+    await rig.repository('team/app', {
+      'a-job-with-a-long-name-that-goes-on-and-on-and-on': { steps: ['exit 3'] },
+      ok: { steps: ['true'] },
+    });
+    rig.runner(['--machine', 'build-host']);
+    const waited = await screen('submit team/app --wait || true', 120);
+    expect(waited).toMatch(/\u001b\[31m✗ a-job\S* #1 +failed +\d\.\ds {2}build-host: step 1 .*exit code 3/);
+    expect(waited).toMatch(/\u001b\[32m✓ ok #2 +passed +\d\.\ds {2}build-host\u001b/);
+
+    const runs = await screen('runs', 110);
+    expect(runs).toContain('\u001b[31mfailed');
+    expect(runs).toContain('step 1 ');
+    const plain = await screen('runs', 110, { NO_COLOR: '1' });
+    expect(plain).not.toContain('\u001b');
+    expect(Math.max(...plain.split('\n').map((line) => Array.from(line).length))).toBeLessThanOrEqual(110);
+    expect(plain).toContain('…');
+    expect((await piped('runs')).stdout).toContain('a-job-with-a-long-name-that-goes-on-and-on-and-on');
+    expect(await screen('runs --state lost')).toBe('vole: there are no runs in state lost\n');
   });
 });

@@ -341,6 +341,10 @@ describe('vole submit, runs, why, logs and cancel', () => {
     await fails(['logs', 'x'], 2, /'x' is no run/);
     await fails(['cancel', '999999'], 66, /no run 999999/);
     await fails(['runs', '--state', 'dead'], 2, /--state: 'dead'/);
+    await fails(['runs', '--repository', 'team/nope'], 66, /no repository team\/nope/);
+    const none = await vole(['runs', '--repository', 'team/app', '--state', 'lost']);
+    expect([none.code, none.stderr]).toEqual([0, 'vole: there are no runs of team/app in state lost\n']);
+    expect(none.stdout).toMatch(/^RUN +STATE .*\n$/);
   });
 
   it('say where a workflow file is wrong', async () => {
@@ -361,7 +365,7 @@ describe('vole submit, runs, why, logs and cancel', () => {
     const { code } = await waiting.ended;
     const { stdout } = waiting;
     expect(code).toBe(1);
-    expect(stdout).toMatch(/cancelled +lint/);
+    expect(stdout).toMatch(/^- lint #\d+ +cancelled/m);
   });
 });
 

@@ -4,6 +4,7 @@ import { type LogRecord, parseRecord } from '../../shared/log-record.ts';
 import { plain } from '../../shared/plain-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { colouredOnly } from './log-printer.ts';
+import { cut } from './table.ts';
 
 const LINES = 10;
 const LINE_LIMIT = 300;
@@ -60,8 +61,7 @@ export class LastLinesOf {
 }
 
 function shown(line: string): string {
-  const points = Array.from(plain(colouredOnly(line)));
-  return points.length <= LINE_LIMIT ? points.join('') : `${points.slice(0, LINE_LIMIT - 1).join('')}…`;
+  return cut(plain(colouredOnly(line)), LINE_LIMIT);
 }
 
 /** Of the run's latest attempt. Reads all of its log only where the step's lines are not at its end. */

@@ -2,7 +2,7 @@ import type { ApiRun, ApiRunDetail } from '../../shared/api.ts';
 import { isFinal } from '../../shared/outcome.ts';
 import { age, shortRef } from '../../shared/plain-text.ts';
 import { formatDuration } from '../../shared/units.ts';
-import { columns } from './table.ts';
+import { columns, cut } from './table.ts';
 
 const STEP_NAME_LIMIT = 60;
 const MARK = { passed: '✓', failed: '✗', 'timed-out': '✗', cancelled: '✗', skipped: '-' } as const;
@@ -22,17 +22,12 @@ export function decidingStep(run: Pick<ApiRunDetail, 'state' | 'detail' | 'steps
 export function stepLines(steps: ApiRunDetail['steps']): string[] {
   return columns(
     steps.map((step, at) => [
-      `${MARK[step.result]} ${String(at + 1).padStart(String(steps.length).length)} ${cutName(step.name)}`,
+      `${MARK[step.result]} ${String(at + 1).padStart(String(steps.length).length)} ${cut(step.name, STEP_NAME_LIMIT)}`,
       step.result,
       step.result === 'skipped' ? '' : formatDuration(step.durationMs),
       step.detail,
     ]),
   );
-}
-
-function cutName(name: string): string {
-  const points = Array.from(name);
-  return points.length <= STEP_NAME_LIMIT ? name : `${points.slice(0, STEP_NAME_LIMIT - 1).join('')}…`;
 }
 
 /** `main 1a2b3c4d` */
