@@ -6,7 +6,7 @@ import { cancelCommand } from './cancel.ts';
 import type { CliContext } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventCommand } from './event.ts';
-import { withExamples } from './help.ts';
+import { withExamples, withExamplesOfParts } from './help.ts';
 import { keyCommand } from './key.ts';
 import { lintCommand } from './lint.ts';
 import { logsCommand } from './logs.ts';
@@ -64,7 +64,7 @@ export function buildProgram(context: CliContext): Command {
     { command: 'vole lint', what: 'check .vole.yml before a push' },
     { command: 'vole doctor', what: 'see what this host has and lacks' },
   ]);
-  for (const make of COMMANDS) program.addCommand(make(context));
+  for (const make of COMMANDS) program.addCommand(withExamplesOfParts(make(context)));
   configure(program, 'vole', context);
   return program;
 }

@@ -1,9 +1,12 @@
 import { type Command, Option } from 'commander';
 import { VoleError } from '../shared/errors.ts';
 import { camelCase, resolveSettings, settingsOf } from '../shared/settings/resolve.ts';
-import type { Command as Group, Setting } from '../shared/settings/setting.ts';
+import { type Command as Group, SECTIONS, type Setting } from '../shared/settings/setting.ts';
 import type { Settings } from '../shared/settings/types.ts';
 import type { CliContext } from './context.ts';
+
+/** Those that have too many options for one list. */
+const SECTIONED: readonly Group[] = ['server', 'runner', 'run'];
 
 /** Adds an option for each setting of the group that is no secret. Values stay text here: `readSettings` checks them. */
 export function addSettings(command: Command, group: Group): Command {
@@ -20,6 +23,7 @@ function optionOf(name: string, setting: Setting, group: Group): Option {
   if (setting.kind.type === 'list') {
     option.argParser((text, before) => (typeof before === 'string' ? `${before},${text}` : text));
   }
+  if (setting.section && SECTIONED.includes(group)) option.helpGroup(`${SECTIONS[setting.section]}:`);
   return option;
 }
 

@@ -29,11 +29,27 @@ export type SettingKind =
 
 export type Command = 'server' | 'runner' | 'run' | 'bench' | 'cache' | 'client' | 'doctor';
 
+/** What settings of one section are about, in the help of the commands that have many. */
+export const SECTIONS = {
+  addresses: 'Data and addresses',
+  queue: 'Queue',
+  comments: 'Comments that ask for something',
+  server: 'The server that it works for',
+  runs: 'Which runs it takes, and how many',
+  disk: 'Directory and caches',
+  jobs: 'Jobs',
+  containers: 'Containers',
+  agents: 'Agent runs',
+} as const;
+export type Section = keyof typeof SECTIONS;
+
 export interface Setting {
   readonly kind: SettingKind;
   /** As text, as on the command line; null has none. */
   readonly default: string | null;
   readonly commands: readonly Command[];
+  /** None stands under no heading. */
+  readonly section?: Section;
   /** Those of `commands` that do not start without it; for the others it may be left out. */
   readonly required?: readonly Command[];
   /** A variable of another name that is read where neither flag nor own variable is given. */

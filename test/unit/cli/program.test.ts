@@ -55,6 +55,27 @@ describe('help', () => {
     expect(Math.max(...options.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   });
 
+  it('of a group has an example of each of its commands', async () => {
+    const groups = buildProgram(recordedContext()).commands.filter(({ commands }) => commands.length > 0);
+    expect(groups.length).toBeGreaterThan(5);
+    for (const group of groups) {
+      const { out } = await run([group.name(), '--help']);
+      const [, examples = ''] = out.split('Examples:\n');
+      for (const part of group.commands)
+        expect(examples, group.name()).toMatch(new RegExp(`^  vole ${group.name()} ${part.name()}\\b`, 'm'));
+    }
+  });
+
+  it('of a command with many options has them under headings', async () => {
+    const { out } = await run(['runner', '--help']);
+    const under = (heading: string) => out.split(`${heading}:\n`)[1]?.split('\n\n')[0] ?? '';
+    expect(under('Containers')).toMatch(/^ {2}--engine /m);
+    expect(under('Directory and caches')).toMatch(/^ {2}--cache-size /m);
+    expect(under('Agent runs')).toMatch(/^ {2}--agent-url /m);
+    expect(under('Options')).toMatch(/^ {2}--log-level /m);
+    expect(under('Options')).not.toContain('--cache-size');
+  });
+
   it('has a summary of every command, and an option --json where a command prints facts', () => {
     const { commands } = buildProgram(recordedContext());
     expect(commands.length).toBeGreaterThan(1);

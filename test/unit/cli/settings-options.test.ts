@@ -21,6 +21,13 @@ describe('options made from the table', () => {
     expect(command.options.map(({ long }) => long)).not.toContain('--context7-api-key');
   });
 
+  it('have a section in the table where their command has many', () => {
+    const without = (['server', 'runner', 'run'] as const).flatMap((group) =>
+      settingsOf(group).flatMap(([name, { section }]) => (section ? [] : [name])),
+    );
+    expect([...new Set(without)]).toEqual(['log-level']);
+  });
+
   it('read a flag that begins with no- as itself', () => {
     expect(read([]).noCache).toBe(false);
     expect(read(['--no-cache']).noCache).toBe(true);
