@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { type ApiRunDetail, runDetailSchema } from '../shared/api.ts';
+import { oneLine } from '../shared/errors.ts';
 import { isFinal } from '../shared/outcome.ts';
 import { plain } from '../shared/plain-text.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, clientOf, type Options, printJson, runId } from './client/client-command.ts';
 import { failureReport, hintOf } from './client/failure-report.ts';
 import { type LastLines, lastLines } from './client/last-lines.ts';
@@ -23,11 +25,21 @@ export function whyCommand(context: CliContext): Command {
     const id = runId(text);
     const client = clientOf(options, context);
     const run = await client.get(`/api/runs/${id}`, runDetailSchema);
-    const last = hasFailed(run) ? await lastLines(client, run, decidingStep(run)) : null;
+    const last = hasFailed(run) ? await linesOf(client, run, context) : null;
     if (options['json']) return printJson(context, whyJson(run, last));
     const lines = [...whyLines(run), ...(last ? failureReport(run, last, Date.now()) : [])];
     for (const line of lines) context.stdout(`${plain(line)}\n`);
   });
+}
+
+/** A log that cannot be read keeps nobody from what is known without it. */
+async function linesOf(client: ApiClient, run: ApiRunDetail, context: CliContext): Promise<LastLines> {
+  try {
+    return await lastLines(client, run, decidingStep(run));
+  } catch (error) {
+    context.stderr(`vole: the log of run ${run.id} cannot be read: ${oneLine(error)}\n`);
+    return { lines: [], endMs: null };
+  }
 }
 
 /** It was executed, and that came to a bad end. */

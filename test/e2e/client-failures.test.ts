@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Rig } from '../support/e2e-rig.ts';
 import { type CommandResult, voleCommand } from '../support/vole-command.ts';
@@ -49,5 +51,19 @@ describe('vole why of a run that failed', () => {
     expect(json).toMatchObject({ cancelWhy: null, machine: 'build-host', failedStep: 2, attempt: 1 });
     expect(json['lastLines']).toHaveLength(10);
     expect(json['hint']).toMatch(/shell: bash/);
+  });
+
+  it('says what is known without its log where that cannot be read', async () => {
+    await rig.repository('team/app', { job: { steps: ['yes | head -n 100000; exit 3'] } });
+    rig.runner();
+    const [run = 0] = await rig.submit('team/app');
+    await rig.ended(run);
+    const logs = path.join(rig.dataDir, 'logs');
+    rmSync(logs, { recursive: true });
+    writeFileSync(logs, 'no folder');
+    const { code, stdout, stderr } = await vole('why', String(run));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(new RegExp(`^vole: the log of run ${run} cannot be read: .*\n$`));
+    expect(stdout).toMatch(/^ {4}✗ 1 .* exit code 3$/m);
   });
 });
