@@ -3,10 +3,9 @@ import { type ApiPipeline, pipelineSchema, runDetailSchema } from '../shared/api
 import { VoleError } from '../shared/errors.ts';
 import { type ApiClient, json } from './client/api-client.ts';
 import { addClientOptions, clientOf, type Options, printJson, runId } from './client/client-command.ts';
-import { waitForPipeline } from './client/wait.ts';
+import { printResults, printRuns, waited } from './client/pipeline-runs.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
-import { printResults, printRuns } from './submit.ts';
 
 /** Of one pipeline what is executed again; null is all that did not pass. */
 interface Wanted {
@@ -65,7 +64,7 @@ async function retry(
   if (!quiet) for (const pipeline of made) printMade(pipeline, url, context);
   const ended: ApiPipeline[] = [];
   for (const pipeline of made)
-    ended.push(options['wait'] ? await waitForPipeline(client, pipeline, context, quiet) : pipeline);
+    ended.push(options['wait'] ? await waited(client, pipeline, context, quiet) : pipeline);
   if (quiet) printJson(context, { pipelines: ended });
   if (options['wait']) {
     if (!quiet) for (const pipeline of ended) printResults(pipeline, context);

@@ -1,17 +1,12 @@
 import { Command } from 'commander';
-import { type ApiPipeline, pipelineSchema } from '../shared/api.ts';
+import { pipelineSchema } from '../shared/api.ts';
 import { refFault, repositoryNameSchema } from '../shared/api-names.ts';
 import { VoleError } from '../shared/errors.ts';
-import { type ApiClient, json } from './client/api-client.ts';
+import { json } from './client/api-client.ts';
 import { addClientOptions, argument, clientOf, type Options, printJson } from './client/client-command.ts';
-import { tookMs } from './client/run-facts.ts';
-import { columns } from './client/table.ts';
-import { waitForPipeline } from './client/wait.ts';
-import { WaitNotices } from './client/wait-notices.ts';
+import { printResults, printRuns, waited } from './client/pipeline-runs.ts';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
-import { paintFor } from './run/paint.ts';
-import { resultTable } from './run/result-table.ts';
 
 /** `vole submit`: runs the workflow of a commit. */
 export function submitCommand(context: CliContext): Command {
@@ -58,46 +53,4 @@ export function submitCommand(context: CliContext): Command {
     if (!quiet) printResults(ended, context);
     if (ended.runs.some((run) => run.state !== 'passed')) context.exitCode = 1;
   });
-}
-
-/** Says meanwhile why those wait that do not begin. */
-async function waited(
-  client: ApiClient,
-  pipeline: ApiPipeline,
-  context: CliContext,
-  quiet: boolean,
-): Promise<ApiPipeline> {
-  const notices = new WaitNotices(client, (line) => context.stderr(line));
-  try {
-    return await waitForPipeline(
-      client,
-      pipeline,
-      context,
-      quiet,
-      undefined,
-      (runs) => void notices.look(runs),
-    );
-  } finally {
-    notices.close();
-  }
-}
-
-export function printRuns(pipeline: ApiPipeline, url: string, context: CliContext): void {
-  const rows = pipeline.runs.map((run) => [`run ${run.id}`, run.job, `${url}/runs/${run.id}`]);
-  context.stdout(
-    columns(rows)
-      .map((line) => `${line}\n`)
-      .join(''),
-  );
-}
-
-export function printResults(pipeline: ApiPipeline, context: CliContext): void {
-  const results = pipeline.runs.map((run) => ({
-    run: run.id,
-    job: `${run.job} #${run.id}`,
-    state: run.state,
-    durationMs: tookMs(run, Date.now()),
-    detail: [run.machine, run.detail].filter(Boolean).join(': '),
-  }));
-  context.stdout(`\n${resultTable(results, paintFor(context))}`);
 }

@@ -25,7 +25,7 @@ describe('options made from the table', () => {
     const without = (['server', 'runner', 'run'] as const).flatMap((group) =>
       settingsOf(group).flatMap(([name, { section }]) => (section ? [] : [name])),
     );
-    expect([...new Set(without)]).toEqual(['log-level']);
+    expect([...new Set(without)]).toEqual(['log-level', 'log-format']);
   });
 
   it('read a flag that begins with no- as itself', () => {
