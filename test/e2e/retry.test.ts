@@ -30,11 +30,11 @@ describe('vole retry', () => {
     const first = await command(vole, ['retry', String(test), '--wait']);
     expect([first.code, first.stderr]).toEqual([1, '']);
     expect(first.stdout).toMatch(
-      /^pipeline 2, a retry of pipeline 1 {2}http:\S+\/pipelines\/2\nrun 5 {2}test {2}http/,
+      /^pipeline 2, a retry of pipeline 1 {2}http:\S+\/pipelines\/2\nrun 5 {2}test +http/,
     );
-    expect(first.stdout).toMatch(/^5 +passed +test$/m);
-    expect(first.stdout).toMatch(/^6 +failed +pack /m);
-    expect(first.stdout).toMatch(/^7 +cancelled +deploy +it needs pack \(run 6\), which ended failed$/m);
+    expect(first.stdout).toMatch(/^✓ test #5 +passed /m);
+    expect(first.stdout).toMatch(/^✗ pack #6 +failed .*exit code 1$/m);
+    expect(first.stdout).toMatch(/^. deploy #7 +cancelled .*it needs pack \(run 6\), which ended failed$/m);
 
     writeFileSync(path.join(gate, '2'), '');
     const second = await command(vole, ['retry', '--pipeline', '2', '--wait', '--json']);
