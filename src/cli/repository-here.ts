@@ -6,7 +6,8 @@ import { runCommand } from '../shared/platform/commands.ts';
 /** Name of the workflow file at the top of a repository. */
 export const WORKFLOW = '.vole.yml';
 
-export type Git = (args: readonly string[]) => Promise<string>;
+/** `input`: its standard input. */
+export type Git = (args: readonly string[], input?: string) => Promise<string>;
 
 /** The top of the checkout that git stands in, or null where there is none. */
 export function repositoryTop(git: Git): Promise<string | null> {
@@ -26,8 +27,9 @@ export function strayWorkflow(folder: string, top: string): string {
 
 /** Git's standard output, trimmed; throws `VoleError`, `io-error` where git says no. */
 export function gitIn(folder: string, env: Record<string, string>, signal?: AbortSignal): Git {
-  return async (args) => {
-    const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000 });
+  return async (args, input) => {
+    const given = input === undefined ? {} : { input };
+    const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000, ...given });
     if (done.missing) throw new VoleError('missing-tool', 'git is not on this host: install it');
     if (done.aborted) throw new VoleError('interrupted', 'interrupted before any job began');
     if (!done.ok) throw new VoleError('io-error', `git ${subcommand(args)} in ${folder}: ${done.why}`);

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { CliContext } from './context.ts';
 import { withExamples } from './help.ts';
 import { addSettings, readSettings } from './settings-options.ts';
@@ -15,12 +15,19 @@ export function runCommand(context: CliContext): Command {
       'run these jobs, or entries of a matrix as the table shows them, and what they need; all by default',
     )
     .option('--ref <REF>', 'the branch, tag or commit to run (default: what is checked out)')
+    .addOption(
+      new Option(
+        '--dirty',
+        'run the files as they are: what is committed with what is changed, staged or new, but not what git ignores',
+      ).conflicts('ref'),
+    )
     .option('--json', 'print the results as JSON and the output to standard error');
   addSettings(command, 'run');
   withExamples(command, [
     { command: 'vole run', what: 'every job, one after the other' },
     { command: 'vole run --jobs 4 lint test', what: 'two jobs and what they need, up to four at once' },
     { command: 'vole run "test (22)"', what: 'one entry of a matrix and what it needs' },
+    { command: 'vole run --dirty test', what: 'one job with the changes that are not committed' },
     { command: 'vole run --ref v1.2', what: 'the workflow as it was at a tag' },
   ]);
   command.addHelpText('after', `\nA small .vole.yml:\n\n${SMALLEST.map((line) => `  ${line}`).join('\n')}`);
@@ -30,6 +37,7 @@ export function runCommand(context: CliContext): Command {
     context.exitCode = await runHere(context, settings, {
       jobs,
       ref: typeof options['ref'] === 'string' ? options['ref'] : null,
+      dirty: options['dirty'] === true,
       json: options['json'] === true,
     });
   });

@@ -5,6 +5,7 @@ import type { RunningServer } from '../../server/server.ts';
 import { pipelineSchema } from '../../shared/api.ts';
 import { DirLayout, savedCheckoutName } from '../../shared/dir-layout.ts';
 import { VoleError } from '../../shared/errors.ts';
+import { gitEnvOf } from '../../shared/git-env.ts';
 import type { Settings } from '../../shared/settings/types.ts';
 import { baseEnv } from '../base-env.ts';
 import { ApiClient, json } from '../client/api-client.ts';
@@ -55,8 +56,8 @@ async function inScratch(
   scratch: string,
   interruption: Interruption,
 ): Promise<number> {
-  const env = { ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
-  const workspace = await findWorkspace(context.cwd, request.ref, scratch, env, interruption.signal);
+  const env = { ...gitEnvOf(context.env), ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
+  const workspace = await findWorkspace(context.cwd, request, scratch, env, interruption.signal);
   const { workflowFile } = workspace;
   if (workflowFile !== WORKFLOW) context.stderr(`vole: the workflow file is ${workflowFile}\n`);
   if (workspace.note) context.stderr(`vole: ${workspace.note}\n`);

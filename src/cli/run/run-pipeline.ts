@@ -13,10 +13,10 @@ import { LiveLines } from './live-lines.ts';
 import { paintFor } from './paint.ts';
 import { type JobResult, resultTable } from './result-table.ts';
 import { SlotLines } from './slot-lines.ts';
+import type { Wanted } from './workspace.ts';
 
-export interface RunRequest {
+export interface RunRequest extends Wanted {
   readonly jobs: readonly string[];
-  readonly ref: string | null;
   readonly json: boolean;
 }
 

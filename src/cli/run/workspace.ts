@@ -11,6 +11,7 @@ import {
   WORKFLOW,
   wayToWorkflow,
 } from '../repository-here.ts';
+import { commitChanges, commitFiles, type Place } from './temporary-commit.ts';
 
 /** The commit that `vole run` runs, and where it can be fetched from. */
 export interface Workspace {
@@ -26,41 +27,51 @@ export interface Workspace {
   readonly temporary: boolean;
 }
 
-/** Neither the signature nor the hooks that a person's own commits have. */
-const PLAIN = ['-c', 'commit.gpgsign=false', '-c', 'core.hooksPath=/dev/null'];
+/** Of the one that a person sees. */
+const IGNORED = 'git ignores the one in the folder';
+const RUN_DIRTY = '`vole run --dirty` to run the files as they are';
+
+/** What a person wants of it. */
+export interface Wanted {
+  /** Null is HEAD. */
+  readonly ref: string | null;
+  /** The files as they are, in place of a commit. */
+  readonly dirty: boolean;
+}
 
 /**
- * The repository that `folder` is in, at `ref` or HEAD. Where there is no git checkout (or no commit
- * yet) the files are committed to a temporary repository in `scratch`, and the folder is left as it is.
- * Throws `VoleError` where there is no such commit, no workflow in it, or no git.
+ * The repository that `folder` is in, at `ref` or HEAD. Where the files are wanted as they are, and where there is no
+ * git checkout (or no commit yet), they are committed to a temporary repository in `scratch`, and the folder is left
+ * as it is. Throws `VoleError` where there is no such commit, no workflow in it, or no git.
  */
 export async function findWorkspace(
   folder: string,
-  ref: string | null,
+  { ref, dirty }: Wanted,
   scratch: string,
-  env: Record<string, string>,
+  callerEnv: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Workspace> {
+  // only looking at it writes no index
+  const env = { ...callerEnv, GIT_OPTIONAL_LOCKS: '0' };
   const git = gitIn(folder, env, signal);
   const top = await repositoryTop(git);
   const commit = `${ref ?? 'HEAD'}^{commit}`;
   const head = top && (await attempt(() => git(['rev-parse', '--verify', '-q', '--end-of-options', commit])));
   const workflowFile = wayToWorkflow(folder, top ?? folder);
   const stray = strayWorkflow(folder, top ?? folder);
-  if (top && head) {
-    return { ...(await committed(top, head, ref, gitIn(top, env, signal), stray)), workflowFile };
-  }
-  if (ref !== null) {
+  const root = top ?? folder;
+  const place = { root, gitDir: path.join(scratch, 'files.git'), env, signal };
+  if (!head && ref !== null) {
     const where = top ? `in ${top}` : `: ${folder} is no git checkout`;
     throw new VoleError('not-found', `no commit ${ref} ${where}`);
   }
-  const root = top ?? folder;
-  if (!existsSync(path.join(root, WORKFLOW))) throw noWorkflow(`in ${root}`, stray);
-  const files = path.join(scratch, 'files.git');
-  const sha = await commitFiles(root, files, env, signal);
-  const note = 'no commit here: running the files as they are';
-  return { repository: nameOf(root), cloneUrl: files, sha, workflowFile, note, temporary: true };
+  if (head && !dirty) {
+    return { ...(await committed(root, head, ref, gitIn(root, env, signal), stray)), workflowFile };
+  }
+  return { ...(await (head ? withChanges(place, head, stray) : files(place, stray))), workflowFile };
 }
+
+type Found = Omit<Workspace, 'workflowFile'>;
 
 async function committed(
   top: string,
@@ -68,43 +79,71 @@ async function committed(
   ref: string | null,
   git: Git,
   stray: string,
-): Promise<Omit<Workspace, 'workflowFile'>> {
+): Promise<Found> {
   const short = sha.slice(0, 12);
-  const has = await attempt(() => git(['cat-file', '-e', `${sha}:${WORKFLOW}`]));
-  if (has === null) {
-    const inFolder = existsSync(path.join(top, WORKFLOW));
-    throw noWorkflow(`in ${top} at ${short}`, inFolder ? 'the one in the folder is not committed' : stray);
+  if (!(await hasWorkflow(git, sha))) {
+    const where = `in ${top} at ${short}`;
+    if (!existsSync(path.join(top, WORKFLOW))) throw noWorkflow(where, stray);
+    throw new VoleError('not-found', `no ${WORKFLOW} ${where}: ${notInCommit(ref)}`);
   }
-  const changed = ref === null ? await git(['status', '--porcelain', '--untracked-files=normal']) : '';
-  const note = changed
-    ? `running the commit ${short}: changes that are not committed are not part of it`
-    : null;
+  const note = ref === null ? await differences(git, short) : null;
   return { repository: nameOf(top), cloneUrl: top, sha, note, temporary: false };
+}
+
+function notInCommit(ref: string | null): string {
+  return ref === null
+    ? `the one in the folder is not committed: commit it, or ${RUN_DIRTY}`
+    : 'the one in the folder is not in that commit';
+}
+
+/** What a person should know of a checkout that is not as its commit is, or null. */
+async function differences(git: Git, short: string): Promise<string | null> {
+  if (await git(['status', '--porcelain', '--', WORKFLOW])) {
+    return `\`${WORKFLOW}\` differs from the commit that runs: commit it, or ${RUN_DIRTY}`;
+  }
+  const changed = await git(['status', '--porcelain', '--untracked-files=normal']);
+  if (!changed) return null;
+  return `running the commit ${short}: changes that are not committed are not part of it; ${RUN_DIRTY}`;
+}
+
+/** Of a folder without a commit. */
+async function files(place: Place, stray: string): Promise<Found> {
+  const { root, gitDir, env, signal } = place;
+  // before all of a folder is read that has none
+  if (!existsSync(path.join(root, WORKFLOW))) throw noWorkflow(`in ${root}`, stray);
+  const sha = await commitFiles(place);
+  if (!(await hasWorkflow(gitIn(gitDir, env, signal), sha))) throw noWorkflow(`to run in ${root}`, IGNORED);
+  const note = 'no commit here: running the files as they are';
+  return { repository: nameOf(root), cloneUrl: gitDir, sha, note, temporary: true };
+}
+
+/** Of a checkout of `head`; that itself where nothing has changed. */
+async function withChanges(place: Place, head: string, stray: string): Promise<Found> {
+  const { root, gitDir, env, signal } = place;
+  const short = head.slice(0, 12);
+  const sha = await commitChanges(place, head, `${short} with changes`);
+  const found = sha
+    ? { cloneUrl: gitDir, sha, note: `running ${short} with changes: the files as they are`, temporary: true }
+    : {
+        cloneUrl: root,
+        sha: head,
+        note: `nothing is changed: running the commit ${short}`,
+        temporary: false,
+      };
+  if (!(await hasWorkflow(gitIn(found.cloneUrl, env, signal), found.sha))) {
+    const inFolder = existsSync(path.join(root, WORKFLOW));
+    throw noWorkflow(`to run in ${root}`, inFolder ? IGNORED : stray);
+  }
+  return { repository: nameOf(root), ...found };
+}
+
+async function hasWorkflow(git: Git, sha: string): Promise<boolean> {
+  return (await attempt(() => git(['cat-file', '-e', `${sha}:${WORKFLOW}`]))) !== null;
 }
 
 function noWorkflow(where: string, hint: string): VoleError {
   const what = hint || 'write one, with `jobs:`, in each `steps:`, in each `run: COMMAND`';
   return new VoleError('not-found', `no ${WORKFLOW} ${where}: ${what}; \`vole run --help\` shows an example`);
-}
-
-async function commitFiles(
-  root: string,
-  gitDir: string,
-  env: Record<string, string>,
-  signal: AbortSignal,
-): Promise<string> {
-  const who = { NAME: 'vole', EMAIL: 'vole@localhost' };
-  const author = { GIT_AUTHOR_NAME: who.NAME, GIT_AUTHOR_EMAIL: who.EMAIL };
-  const committer = { GIT_COMMITTER_NAME: who.NAME, GIT_COMMITTER_EMAIL: who.EMAIL };
-  const all = { ...env, ...author, ...committer, GIT_DIR: gitDir, GIT_WORK_TREE: root };
-  const git = gitIn(root, all, signal);
-  await git(['init', '-q', '-b', 'main']);
-  await git(['add', '-A', '--', '.']);
-  // What git ignores is not committed, and a commit of nothing fails without a word.
-  const staged = await git(['ls-files', '--', WORKFLOW]);
-  if (staged === '') throw noWorkflow(`to run in ${root}`, 'git ignores the one in the folder');
-  await git([...PLAIN, 'commit', '-q', '-m', 'The files as they are']);
-  return await git(['rev-parse', 'HEAD']);
 }
 
 /** The digest of the path keeps two folders of one name from sharing a cache. */
