@@ -21,6 +21,12 @@ export function runCommand(context: CliContext): Command {
         'run the files as they are: what is committed with what is changed, staged or new, but not what git ignores',
       ).conflicts('ref'),
     )
+    .option(
+      '--secret <NAME>',
+      'a variable of your environment that jobs get as a secret, masked in their output; may be given several times',
+      (name: string, names: string[]) => [...names, name],
+      [],
+    )
     .option('--json', 'print the results as JSON and the output to standard error');
   addSettings(command, 'run');
   withExamples(command, [
@@ -28,6 +34,10 @@ export function runCommand(context: CliContext): Command {
     { command: 'vole run --jobs 4 lint test', what: 'two jobs and what they need, up to four at once' },
     { command: 'vole run "test (22)"', what: 'one entry of a matrix and what it needs' },
     { command: 'vole run --dirty test', what: 'one job with the changes that are not committed' },
+    {
+      command: 'vole run --secret DEPLOY_TOKEN deploy',
+      what: 'one job with a secret, which is exported before',
+    },
     { command: 'vole run --ref v1.2', what: 'the workflow as it was at a tag' },
   ]);
   command.addHelpText('after', `\nA small .vole.yml:\n\n${SMALLEST.map((line) => `  ${line}`).join('\n')}`);
@@ -37,6 +47,7 @@ export function runCommand(context: CliContext): Command {
     context.exitCode = await runHere(context, settings, {
       jobs,
       ref: typeof options['ref'] === 'string' ? options['ref'] : null,
+      secrets: options['secret'] as string[],
       dirty: options['dirty'] === true,
       json: options['json'] === true,
     });

@@ -15,14 +15,21 @@ export interface OpenData {
   close(): Promise<void>;
 }
 
-/** Takes the guard, then opens what is in it: one server, or one command, a data directory. */
-export async function openData(dir: DataDir, events?: RunEvents): Promise<OpenData> {
+/**
+ * Takes the guard, then opens what is in it: one server, or one command, a data directory. `lentSecrets`: in memory
+ * alone, see `Secrets`.
+ */
+export async function openData(
+  dir: DataDir,
+  events?: RunEvents,
+  lentSecrets?: Readonly<Record<string, string>>,
+): Promise<OpenData> {
   await makeDataDir(dir);
   const guard = holdDataDir(dir);
   try {
     const serverId = await serverIdOf(dir);
     const store = await openSqliteStore(dir.database, events);
-    const secrets = new Secrets(dir.root, store);
+    const secrets = new Secrets(dir.root, store, lentSecrets);
     let closing: Promise<void> | null = null;
     const close = async () => {
       try {

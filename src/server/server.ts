@@ -40,6 +40,8 @@ export interface ServerOptions {
   readonly log: ServerLog;
   /** The environment that git finds its keys and proxies in; a plain one by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Secrets by name of every repository's trusted runs, kept in memory alone. */
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
 export interface RunningServer {
@@ -80,7 +82,7 @@ async function start(options: ServerOptions, releasers: Releasers): Promise<Runn
   const { settings, version, log } = options;
   const dir = new DataDir(settings.data);
   const events = new RunEventHub();
-  const data = await openData(dir, events);
+  const data = await openData(dir, events, options.secrets);
   releasers.add('data directory', () => data.close());
   const { store, secrets, serverId } = data;
   const token = await adminTokenOf(dir);

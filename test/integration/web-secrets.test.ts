@@ -1,4 +1,4 @@
-import { statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { secretKeyPath } from '../../src/server/secrets/key-file.ts';
@@ -91,6 +91,17 @@ describe('secrets at rest', () => {
 
   it('need no key file where there are none', async () => {
     await expect(new Secrets(path.join(dir, 'nowhere'), store()).secretsFor('team/app')).resolves.toEqual({});
+  });
+
+  it('that are lent are given beside those of each repository, and make no key file', async () => {
+    const lending = new Secrets(dir, store(), { LENT: 'for a while' });
+    await expect(lending.secretsFor('team/other')).resolves.toEqual({ LENT: 'for a while' });
+    expect(readdirSync(dir)).toEqual([]);
+    await lending.set('team/app', 'TOKEN', value);
+    await expect(lending.secretsFor('team/app')).resolves.toEqual({
+      LENT: 'for a while',
+      TOKEN: value.toString(),
+    });
   });
 
   it('are refused where no variable could hold them, or nobody knows the repository', async () => {

@@ -14,6 +14,7 @@ import { defaultDir } from '../default-dir.ts';
 import { embeddedServer } from '../embedded-server.ts';
 import { WORKFLOW } from '../repository-here.ts';
 import { Interruption } from './interruption.ts';
+import { lentSecrets } from './lent-secrets.ts';
 import { type RunRequest, runPipeline } from './run-pipeline.ts';
 import { takeScratch } from './scratch.ts';
 import { findWorkspace, type Workspace } from './workspace.ts';
@@ -57,13 +58,17 @@ async function inScratch(
   interruption: Interruption,
 ): Promise<number> {
   const env = { ...gitEnvOf(context.env), ...baseEnv(context, settings.jobEnv), HOME: os.homedir() };
+  const secrets = lentSecrets(request.secrets, context.env);
   const workspace = await findWorkspace(context.cwd, request, scratch, env, interruption.signal);
   const { workflowFile } = workspace;
   if (workflowFile !== WORKFLOW) context.stderr(`vole: the workflow file is ${workflowFile}\n`);
   if (workspace.note) context.stderr(`vole: ${workspace.note}\n`);
-  const server = await embeddedServer(path.join(scratch, 'data'), context.env);
+  const server = await embeddedServer(path.join(scratch, 'data'), context.env, secrets);
   try {
     const parts = await interruption.orInterrupted(submit(server, workspace, request.jobs));
+    if (request.secrets.length > 0 && parts.pipeline.trust === 'untrusted') {
+      context.stderr(`vole: no branch or tag has this commit: its jobs are untrusted and get no secret\n`);
+    }
     return await runPipeline(context, settings, request, { ...parts, server, interruption });
   } finally {
     await server.close();

@@ -17,6 +17,8 @@ import type { Wanted } from './workspace.ts';
 
 export interface RunRequest extends Wanted {
   readonly jobs: readonly string[];
+  /** Names of variables. */
+  readonly secrets: readonly string[];
   readonly json: boolean;
 }
 

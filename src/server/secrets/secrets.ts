@@ -12,11 +12,18 @@ import { seal, unseal } from './seal.ts';
 export class Secrets {
   readonly #keyFile: string;
   readonly #store: Pick<Store, 'secrets' | 'repositories' | 'forges'>;
+  readonly #lent: Readonly<Record<string, string>>;
   #key: Promise<Buffer> | null = null;
 
-  constructor(dataDir: string, store: Pick<Store, 'secrets' | 'repositories' | 'forges'>) {
+  /** `lent`: values by name that every repository has beside its own, and that are written nowhere. */
+  constructor(
+    dataDir: string,
+    store: Pick<Store, 'secrets' | 'repositories' | 'forges'>,
+    lent: Readonly<Record<string, string>> = {},
+  ) {
     this.#keyFile = secretKeyPath(dataDir);
     this.#store = store;
+    this.#lent = lent;
   }
 
   /** `value` is UTF-8 without NUL, at most 64 KiB. */
@@ -60,8 +67,7 @@ export class Secrets {
   /** All secrets of a repository, opened. Throws where one does not open: a job never runs with half. */
   async secretsFor(repository: string): Promise<Record<string, string>> {
     const sealed = await this.#store.secrets.sealedOf(repository);
-    if (sealed.length === 0) return {};
-    const opened: Record<string, string> = {};
+    const opened: Record<string, string> = { ...this.#lent };
     for (const secret of sealed) {
       const value = await this.openOf(repository, secret.name, secret.sealed);
       opened[secret.name] = value.toString('utf8');
