@@ -68,6 +68,7 @@ describe('vole run --dirty', () => {
     const head = rig.git('rev-parse', 'HEAD').slice(0, 12);
     const before = everything();
     const { code, out, err } = await rig.run(['--dirty']);
+    expect(out).not.toContain(rig.root);
     expect({ code, err }).toEqual({
       code: 0,
       err: `vole: running ${head} with changes: the files as they are\n`,

@@ -26,7 +26,7 @@ describe('vole run in a git checkout', () => {
     rig.commit();
     const { code, out, err } = await rig.run();
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain('a | committed\n');
+    expect(out).toMatch(/^a \| fetching [0-9a-f]{12}\na \| step 1: cat f\na \| committed\n/);
     expect(out).toMatch(/✓ a +passed +\d+\.\ds\n✓ b +passed/);
     expect(out).not.toContain('\u001b');
     rig.expectNothingLeft();

@@ -60,7 +60,9 @@ async function fetchIfMissing(
   if (!turn.ok) return turn.why;
   try {
     if (await saved.has(source.sha)) return null;
-    log.say(0, `fetching ${source.sha.slice(0, 12)} from ${source.url}`);
+    // which folder of this host it comes from is nobody's business, and may be a temporary one
+    const from = source.url.startsWith('/') ? '' : ` from ${source.url}`;
+    log.say(0, `fetching ${source.sha.slice(0, 12)}${from}`);
     return await saved.fetch(source);
   } finally {
     turn.done();
