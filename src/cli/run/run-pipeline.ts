@@ -46,9 +46,10 @@ export async function runPipeline(
   const write = (text: string): void => (request.json ? context.stderr(text) : context.stdout(text));
   const lines = new LiveLines(write, terminal, () => context.columns);
   const slots = new SlotLines(settings.jobs, paint);
-  const redraw = terminal
-    ? setInterval(() => lines.set(slots.lines(runner.running, Date.now())), REDRAW_MS)
-    : undefined;
+  let free: 'starting' | 'idle' = 'starting';
+  const draw = (): void => lines.set(slots.lines(runner.running, Date.now(), free));
+  if (terminal) draw();
+  const redraw = terminal ? setInterval(draw, REDRAW_MS) : undefined;
   const tell = (text: string): void => (terminal ? lines.print(text) : context.stderr(text));
   // where nobody reads the output any more, nobody presses a key either
   interruption.onRaised((level) => stop(level, runner, parts, interruption.unread ? () => {} : tell));
@@ -64,7 +65,9 @@ export async function runPipeline(
   };
   const waiting = new AbortController();
   try {
-    const ended = runner.run(() => {});
+    const ended = runner.run(() => {
+      free = 'idle';
+    });
     const result = await Promise.race([
       waitForPipeline(client, pipeline, shown, false, waiting.signal),
       ended.then((end) => new VoleError('internal', end.error ?? 'the runner ended before its jobs')),

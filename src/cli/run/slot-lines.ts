@@ -32,22 +32,23 @@ export class SlotLines {
     });
   }
 
-  lines(busy: readonly BusySlot[], nowMs: number): string[] {
+  /** `free`: what a slot does that runs nothing. */
+  lines(busy: readonly BusySlot[], nowMs: number, free: 'starting' | 'idle' = 'idle'): string[] {
     const bySlot = new Map(busy.map((view) => [view.slot, view]));
     const width = Math.max(4, ...busy.map((view) => plain(view.job).length));
     const shown = Array.from({ length: this.#slots }, (_, slot) => slot)
       .filter((slot) => this.#slots <= MOST_LINES || bySlot.has(slot))
       .slice(0, MOST_LINES);
-    const lines = shown.map((slot) => this.#line(slot, bySlot.get(slot), width, nowMs));
+    const lines = shown.map((slot) => this.#line(slot, bySlot.get(slot) ?? free, width, nowMs));
     const hidden = this.#slots - shown.length;
     return hidden > 0
       ? [...lines, `${hidden} more ${hidden === 1 ? 'slot' : 'slots'}, ${busy.length} of ${this.#slots} busy`]
       : lines;
   }
 
-  #line(slot: number, view: BusySlot | undefined, width: number, nowMs: number): string {
+  #line(slot: number, view: BusySlot | string, width: number, nowMs: number): string {
     const name = `slot ${String(slot + 1).padEnd(String(this.#slots).length)}`;
-    if (!view) return `${name}  idle`;
+    if (typeof view === 'string') return `${name}  ${view}`;
     const since = this.#since.get(view.run) ?? nowMs;
     this.#since.set(view.run, since);
     const job = plain(view.job);

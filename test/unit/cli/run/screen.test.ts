@@ -70,6 +70,12 @@ describe('the lines of slots', () => {
     ]);
   });
 
+  it('say of those that run nothing yet that they start', () => {
+    const slots = new SlotLines(2, plain);
+    expect(slots.lines([], 0, 'starting')).toEqual(['slot 1  starting', 'slot 2  starting']);
+    expect(slots.lines([{ slot: 1, run: 1, job: 'a' }], 0, 'starting')[0]).toBe('slot 1  starting');
+  });
+
   it('show busy slots only where there are many, and how many there are', () => {
     const slots = new SlotLines(64, plain);
     const busy = Array.from({ length: 20 }, (_, at) => ({ slot: at * 3, run: at, job: 'j' }));
