@@ -6,6 +6,9 @@ import { runCommand } from '../shared/platform/commands.ts';
 /** Name of the workflow file at the top of a repository. */
 export const WORKFLOW = '.vole.yml';
 
+/** Room for a line of each of a million files. */
+const OUTPUT_BYTES = 256 * 1024 * 1024;
+
 /** `input`: its standard input. */
 export type Git = (args: readonly string[], input?: string) => Promise<string>;
 
@@ -29,7 +32,8 @@ export function strayWorkflow(folder: string, top: string): string {
 export function gitIn(folder: string, env: Record<string, string>, signal?: AbortSignal): Git {
   return async (args, input) => {
     const given = input === undefined ? {} : { input };
-    const done = await runCommand('git', args, { cwd: folder, env, signal, timeoutMs: 600_000, ...given });
+    const bounds = { timeoutMs: 600_000, maxOutputBytes: OUTPUT_BYTES };
+    const done = await runCommand('git', args, { cwd: folder, env, signal, ...bounds, ...given });
     if (done.missing) throw new VoleError('missing-tool', 'git is not on this host: install it');
     if (done.aborted) throw new VoleError('interrupted', 'interrupted before any job began');
     if (!done.ok) throw new VoleError('io-error', `git ${subcommand(args)} in ${folder}: ${done.why}`);
