@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { repositoryNameSchema } from './api-names.ts';
+import { queryNumber, repositoryNameSchema } from './api-names.ts';
 
 /** The part of the HTTP API that is about deliveries of forges. Times are epoch milliseconds. */
 
@@ -26,9 +26,9 @@ export const eventQuerySchema = z.object({
   repository: repositoryNameSchema.optional(),
   /** Only those that nothing came of yet. */
   pending: z.enum(['0', '1']).default('0'),
-  limit: z.coerce.number().int().min(1).max(1000).default(50),
+  limit: queryNumber(1, 1000).default(50),
   /** Only events with a lower id: the next page. */
-  before: z.coerce.number().int().positive().optional(),
+  before: queryNumber(1).optional(),
 });
 
 /** `POST /api/events` takes the body of a saved delivery as the forge sent it, up to 25 MiB. */

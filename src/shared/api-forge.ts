@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { repositoryNameSchema } from './api-names.ts';
+import { queryNumber, repositoryNameSchema } from './api-names.ts';
 
 /** The part of the HTTP API that is about forges and the work on them. Times are epoch milliseconds. */
 
@@ -70,7 +70,7 @@ export const taskQuerySchema = z.object({
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(TASK_STATES, `a state is one of ${TASK_STATES.join(', ')}`)))
     .default(['waiting', 'claimed', 'dead']),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  limit: queryNumber(1, 1000).default(100),
 });
 
 /** One dead task, or all of them. */

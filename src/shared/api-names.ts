@@ -89,3 +89,14 @@ export function refFault(ref: string): string | null {
     return 'it starts or ends as no ref does';
   return null;
 }
+
+/** A whole number in a query, `least` to `most`; no sign, no exponent. */
+export function queryNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const upTo = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+  const allowed = `expected a whole number, ${upTo}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, allowed)
+    .transform(Number)
+    .pipe(z.number().min(least, allowed).max(most, allowed));
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentResultSchema } from './agent/result.ts';
 import { FORGE_KINDS, forgeBodySchema, webhookSchema } from './api-forge.ts';
-import { accountNameSchema, cloneUrlSchema, repositoryNameSchema } from './api-names.ts';
+import { accountNameSchema, cloneUrlSchema, queryNumber, repositoryNameSchema } from './api-names.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { TRUSTS } from './job-spec.ts';
 import { RUN_STATES, stepOutcomeSchema } from './outcome.ts';
@@ -99,9 +99,9 @@ export const runQuerySchema = z.object({
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(RUN_STATES, `a state is one of ${RUN_STATES.join(', ')}`)))
     .optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(50),
+  limit: queryNumber(1, 1000).default(50),
   /** Only runs with a lower id: the next page. */
-  before: z.coerce.number().int().positive().optional(),
+  before: queryNumber(1).optional(),
 });
 
 /**
@@ -111,11 +111,11 @@ export const runQuerySchema = z.object({
  * `Vole-Next-Offset`, without `follow`, where to go on: only whole bytes up to there are sent.
  */
 export const logQuerySchema = z.object({
-  offset: z.coerce.number().int().nonnegative().default(0),
+  offset: queryNumber(0).default(0),
   follow: z.enum(['0', '1']).default('0'),
-  attempt: z.coerce.number().int().positive().optional(),
+  attempt: queryNumber(1).optional(),
   /** Without `follow`: most bytes of this reply. */
-  maxBytes: z.coerce.number().int().positive().optional(),
+  maxBytes: queryNumber(1).optional(),
 });
 export const LOG_ATTEMPT_HEADER = 'vole-attempt';
 export const LOG_NEXT_OFFSET_HEADER = 'vole-next-offset';
@@ -168,9 +168,9 @@ export type ApiPipelineSummary = z.infer<typeof pipelineListSchema>['pipelines']
 
 export const pipelineQuerySchema = z.object({
   repository: repositoryNameSchema.optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: queryNumber(1, 200).default(50),
   /** Only pipelines with a lower id: the next page. */
-  before: z.coerce.number().int().positive().optional(),
+  before: queryNumber(1).optional(),
 });
 
 /**

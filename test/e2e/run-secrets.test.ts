@@ -36,7 +36,7 @@ describe('vole run --secret', () => {
     writeFileSync(path.join(rig.root, 'own'), TOKEN.replace('sekret', 's[e]kret'));
     rig.workflow({ a: look });
     const { out } = await rig.run(['--secret', 'TOKEN'], env);
-    const lines = out.split('\n').filter((line) => line.startsWith('a | '));
+    const lines = out.split('\n').filter((line) => line.startsWith('a | ') && !line.startsWith('a |   $ '));
     expect(lines.at(-1)).toBe('a | looked');
     expect(lines.filter((line) => line.includes(rig.root) || line.includes('/proc/'))).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   accountNameSchema,
   cloneUrlFault,
+  queryNumber,
   refFault,
   repositoryNameSchema,
   secretNameSchema,
@@ -90,5 +91,15 @@ describe('the value of a secret', () => {
     expect(secretValueFault(Buffer.alloc(0))).toContain('empty');
     expect(secretValueFault(Buffer.from('a\0b'))).toContain('NUL');
     expect(secretValueFault(Buffer.from([0x61, 0xff]))).toContain('UTF-8');
+  });
+});
+
+describe('a number in a query', () => {
+  it('is whole and within its bounds, or the fault says what is allowed', () => {
+    const faultOf = (text: string): unknown => queryNumber(1, 200).safeParse(text).error?.issues[0]?.message;
+    expect(queryNumber(1, 200).parse('200')).toBe(200);
+    expect(queryNumber(0).parse('0')).toBe(0);
+    for (const text of ['', 'x', '-1', '1.5', '1e2', '0x10', '0', '201', '9'.repeat(20)])
+      expect(faultOf(text), text).toBe('expected a whole number, 1 to 200');
   });
 });
