@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type ApiRun, repositorySchema, runListSchema } from '../shared/api.ts';
+import { type ApiRun, pipelineListSchema, repositorySchema, runListSchema } from '../shared/api.ts';
 import { repositoryNameSchema } from '../shared/api-names.ts';
 import { VoleError } from '../shared/errors.ts';
 import { RUN_STATES } from '../shared/outcome.ts';
@@ -7,6 +7,7 @@ import { age, shortRef } from '../shared/plain-text.ts';
 import { formatDuration } from '../shared/units.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { addClientOptions, argument, clientOf, type Options, printJson } from './client/client-command.ts';
+import { faultyPipelines } from './client/faulty-pipelines.ts';
 import { commitWords, tookMs } from './client/run-facts.ts';
 import { stateColour } from './client/state-colour.ts';
 import { columns, fitted, table } from './client/table.ts';
@@ -36,7 +37,21 @@ export function runsCommand(context: CliContext): Command {
     if (!context.interactive) context.stdout(runsTable(reply.runs, nowMs));
     else if (reply.runs.length > 0)
       context.stdout(screenTable(reply.runs, nowMs, context.columns, paintFor(context)));
+    if (context.interactive && !query.has('state') && !query.has('before'))
+      await tellOfFaults(client, query, reply.runs, context);
   });
+}
+
+async function tellOfFaults(
+  client: ApiClient,
+  query: URLSearchParams,
+  runs: readonly ApiRun[],
+  context: CliContext,
+): Promise<void> {
+  const repository = query.get('repository');
+  const which = repository === null ? '' : `?repository=${repository}`;
+  const { pipelines } = await client.get(`/api/pipelines${which}`, pipelineListSchema);
+  for (const line of faultyPipelines(pipelines, runs)) context.stderr(`vole: ${line}\n`);
 }
 
 /** Else nobody knew a mistyped repository from one without runs. Throws `not-found`. */

@@ -81,4 +81,13 @@ describe.skipIf(!hasScript())('vole runs and vole submit --wait on a terminal', 
     expect((await piped('runs')).stdout).toContain('a-job-with-a-long-name-that-goes-on-and-on-and-on');
     expect(await screen('runs --state lost')).toBe('vole: there are no runs in state lost\n');
   });
+
+  it('tell of a pipeline whose workflow file has a fault', async () => {
+    await rig.repository('team/bad', { job: { steps: ['true'], needs: ['nobody'] } });
+    expect((await piped('submit', 'team/bad')).code).toBe(65);
+    expect(await screen('runs', 200)).toMatch(
+      /^vole: pipeline 1 \(team\/bad, main\) has no runs: \.vole\.yml:\d+:\d+: .*nobody/m,
+    );
+    expect((await piped('runs')).stderr).toBe('vole: there are no runs\n');
+  });
 });

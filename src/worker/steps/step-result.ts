@@ -22,12 +22,17 @@ export function resultOfExit(exit: StepExit, stop: Stop | null, lastError: strin
   if (exitCode === 0) return { result: 'passed', exitCode, signal, reason: null, detail: '' };
   if (signal !== null) return failed(exit, 'signal', `ended by ${signal}`);
   if (exitCode === 127 && /not found|No such file/i.test(lastError)) {
-    return failed(exit, 'command-not-found', lastError);
+    return failed(exit, 'command-not-found', withoutScript(lastError));
   }
   if (exitCode === 126 && /permission denied|cannot execute|not executable/i.test(lastError)) {
-    return failed(exit, 'not-executable', lastError);
+    return failed(exit, 'not-executable', withoutScript(lastError));
   }
   return failed(exit, 'exit', `exit code ${exitCode}`);
+}
+
+/** A shell's complaint begins with the path of the script, which says nothing to whoever wrote the step. */
+function withoutScript(line: string): string {
+  return line.replace(/^.*\/step-\d+\.sh: (?:line )?(\d+): /, 'line $1: ');
 }
 
 export function notStarted(reason: Reason, why: string): Ended {

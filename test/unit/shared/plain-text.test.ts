@@ -4,7 +4,7 @@ import { age, lastDrawn, plain, shortRef } from '../../../src/shared/plain-text.
 describe('text on a page', () => {
   it('has no terminal sequences and no control characters, but keeps its tabs', () => {
     expect(
-      plain('\u001b[31;1mred\u001b[0m\t\u001b]0;title\u0007x\u001b]8;;http://a\u001b\\link\r\u0000'),
+      plain('\u009b\u001b[31;1mred\u001b[0m\t\u001b]0;title\u0007x\u001b]8;;http://a\u001b\\link\r\u0000'),
     ).toBe('red\txlink');
     expect(plain('ünïcode € 🙂')).toBe('ünïcode € 🙂');
   });
