@@ -53,6 +53,7 @@ describe('the process that starts the steps', () => {
     const ended = await rig.ended(killer);
     expect(ended).toMatchObject({ state: 'lost', reason: 'lost', attempt: 3 });
     expect(ended.detail).toContain('the process that starts the steps was killed');
+    expect(ended.steps[0]).toMatchObject({ reason: 'lost' });
     expect(await rig.output(killer, 1)).not.toContain('never');
     expect(await rig.ended(once)).toMatchObject({ state: 'lost', attempt: 1 });
   });

@@ -14,14 +14,12 @@ interface Hint {
   readonly text: string;
 }
 
-/** What sh says of the commands and the syntax of bash. */
-const BASH_IN_SH = [
-  /\[\[: not found/,
-  /\b(?:source|pushd|popd|shopt|declare|typeset|mapfile|readarray): not found/,
-  /Bad substitution/,
-  /Syntax error: (?:"\("|redirection) unexpected/,
-  /Illegal option -o pipefail/,
-];
+/**
+ * What sh says of the commands and the syntax of bash in a step's own script: bash itself says `line 3:`, and what
+ * a step starts has another name.
+ */
+const BASH_IN_SH =
+  /(?:^|\/)step-\d+\.sh: \d+: (?:(?:\[\[|source|pushd|popd|shopt|declare|typeset|mapfile|readarray): not found|Bad substitution|Syntax error: (?:"\("|redirection) unexpected|set: Illegal option -o pipefail|Illegal option -o pipefail)/;
 
 /** The first that applies is said, so what is sure stands before what is likely. */
 const HINTS: readonly Hint[] = [
@@ -36,7 +34,7 @@ const HINTS: readonly Hint[] = [
   },
   {
     applies: ({ step, lines }) =>
-      step !== null && byItself(step) && lines.some((line) => BASH_IN_SH.some((sign) => sign.test(line))),
+      step !== null && byItself(step) && lines.some((line) => BASH_IN_SH.test(line)),
     text: 'this looks like bash, and a step is executed by sh: give it `shell: bash`',
   },
   {
@@ -54,6 +52,10 @@ const HINTS: readonly Hint[] = [
   {
     applies: ({ reason }) => reason === 'timeout',
     text: '`timeout-minutes` of the job or of the step is how long it may take',
+  },
+  {
+    applies: ({ reason, step }) => reason === 'lost' && step?.reason === 'lost',
+    text: 'a step of that host killed its own parent, or the host had no memory left: `dmesg` on it, and the runs beside it then',
   },
   {
     applies: ({ reason }) => reason === 'lost',

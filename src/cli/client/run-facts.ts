@@ -32,7 +32,7 @@ export function stepLines(steps: ApiRunDetail['steps']): string[] {
 
 /** `main 1a2b3c4d` */
 export function commitWords({ ref, sha }: Pick<ApiRun, 'ref' | 'sha'>): string {
-  return `${shortRef(ref)} ${sha.slice(0, 8)}`;
+  return ref === sha ? sha.slice(0, 8) : `${shortRef(ref)} ${sha.slice(0, 8)}`;
 }
 
 /** How long the latest attempt took, or has taken so far; null where it did not begin. */

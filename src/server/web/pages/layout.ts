@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { age } from '../../../shared/plain-text.ts';
+import { age, shortRef } from '../../../shared/plain-text.ts';
 
 /** Markup whose values have been escaped by `html`. */
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
@@ -50,4 +50,10 @@ export function retryNote(retryOf: number | null): Markup | string {
 
 export function errorPage(title: string, message: string): Markup {
   return page(title, false, html`<h1>${title}</h1><p>${message}</p>`);
+}
+
+/** Branch or tag and the commit; a commit alone where that is what was asked for. */
+export function refWords({ ref, sha }: { readonly ref: string; readonly sha: string }): Markup {
+  const commit = html`<code>${sha.slice(0, 8)}</code>`;
+  return ref === sha ? commit : html`${shortRef(ref)} ${commit}`;
 }

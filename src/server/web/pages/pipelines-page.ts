@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import type { ApiPipelineSummary } from '../../../shared/api.ts';
-import { shortRef } from '../../../shared/plain-text.ts';
 import { shownState } from '../pipeline-words.ts';
-import { type Markup, page, retryNote, when } from './layout.ts';
+import { type Markup, page, refWords, retryNote, when } from './layout.ts';
 
 export interface PipelinesPage {
   readonly pipelines: readonly ApiPipelineSummary[];
@@ -51,7 +50,7 @@ function pipelineRow(pipeline: ApiPipelineSummary, nowMs: number): Markup {
     <td><span class="state ${shownState(pipeline)}">${pipeline.summary}</span></td>
     <td><a href="/pipelines?repository=${encodeURIComponent(repository)}">${repository}</a></td>
     <td>${pipeline.event}</td>
-    <td>${shortRef(pipeline.ref)} <code>${pipeline.sha.slice(0, 8)}</code></td>
+    <td>${refWords(pipeline)}</td>
     <td>${pipeline.title}</td>
     <td>${when(pipeline.createdAtMs, nowMs)}</td>
   </tr>`;

@@ -1,10 +1,9 @@
 import { html } from 'hono/html';
 import type { ApiPipelineSummary, ApiRun } from '../../../shared/api.ts';
 import { isFinal, RUN_STATES, type RunState } from '../../../shared/outcome.ts';
-import { shortRef } from '../../../shared/plain-text.ts';
 import { formatDuration } from '../../../shared/units.ts';
 import { firstLine } from '../pipeline-words.ts';
-import { type Markup, page, stateBadge, when } from './layout.ts';
+import { type Markup, page, refWords, stateBadge, when } from './layout.ts';
 
 export interface RunsPage {
   readonly runs: readonly ApiRun[];
@@ -83,7 +82,7 @@ function runRow(run: ApiRun, nowMs: number): Markup {
     <td>${stateBadge(run.state)}</td>
     <td>${repositoryLink(run.repository)}</td>
     <td><a href="/runs/${run.id}">${run.job}</a></td>
-    <td>${shortRef(run.ref)} <code>${run.sha.slice(0, 8)}</code></td>
+    <td>${refWords(run)}</td>
     <td>${when(run.createdAtMs, nowMs)}</td>
     <td>${took(run, nowMs)}</td>
     <td>${run.machine ?? ''}</td>
@@ -97,7 +96,7 @@ function faultRow(pipeline: ApiPipelineSummary, nowMs: number): Markup {
     <td>${stateBadge('failed')}</td>
     <td>${repositoryLink(pipeline.repository)}</td>
     <td><a href="/pipelines/${pipeline.id}">pipeline ${pipeline.id}</a></td>
-    <td>${shortRef(pipeline.ref)} <code>${pipeline.sha.slice(0, 8)}</code></td>
+    <td>${refWords(pipeline)}</td>
     <td>${when(pipeline.createdAtMs, nowMs)}</td>
     <td></td>
     <td></td>

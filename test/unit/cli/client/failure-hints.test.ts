@@ -39,6 +39,16 @@ describe('the hint of a failure', () => {
     expect(hint({ exitCode: 2 }, [line, 'after'])).toMatch(/`shell: bash`/);
   });
 
+  it('takes nothing for bash in sh that another shell or program has said', () => {
+    expect(hint({ exitCode: 127 }, ['sh: 1: [[: not found'])).toMatch(/127 is a command/);
+    expect(hint({ exitCode: 4 }, ['[[: not found', '/tree/step-1.sh: line 3: source: not found'])).toBeNull();
+  });
+
+  it('tells a step whose spawner was killed from a host of which nothing was heard', () => {
+    expect(hint({ exitCode: null, reason: 'lost' }, [], 'lost')).toMatch(/killed its own parent/);
+    expect(hint(null, [], 'lost')).toMatch(/nothing was heard/);
+  });
+
   it('does not take a kill of ours for one of the kernel, nor an ordinary failure for anything', () => {
     expect(hint({ exitCode: null, signal: 'SIGKILL', reason: 'cancelled' }, [], 'cancelled')).toBeNull();
     expect(hint({ exitCode: 137, reason: 'timeout' }, [], 'timeout')).toMatch(/timeout-minutes/);
