@@ -23,7 +23,7 @@ describe('vole why of a run that failed', () => {
       job: {
         steps: [
           'echo fine',
-          "seq 1 20; printf '\\033[2Jred\\n'; echo 'x: 1: [[: not found' >&2; exit 127",
+          "seq 1 20; printf '\\033[2Jred\\n'; echo '/x/step-2.sh: 1: [[: not found' >&2; exit 127",
           { run: after, if: 'always()' },
         ],
       },
