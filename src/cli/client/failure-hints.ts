@@ -19,7 +19,7 @@ interface Hint {
  * a step starts has another name.
  */
 const BASH_IN_SH =
-  /(?:^|\/)step-\d+\.sh: \d+: (?:(?:\[\[|source|pushd|popd|shopt|declare|typeset|mapfile|readarray): not found|Bad substitution|Syntax error: (?:"\("|redirection) unexpected|set: Illegal option -o pipefail|Illegal option -o pipefail)/;
+  /(?:^|\/)step-\d+\.sh: \d+: (?:(?:\[\[|source|pushd|popd|shopt|declare|typeset|mapfile|readarray): not found|Bad substitution|Syntax error: (?:"\("|redirection) unexpected|(?:set: )?Illegal option -o pipefail)/;
 
 /** The first that applies is said, so what is sure stands before what is likely. */
 const HINTS: readonly Hint[] = [

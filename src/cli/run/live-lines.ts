@@ -1,3 +1,5 @@
+import { cut } from '../client/table.ts';
+
 /**
  * Lines that stay at the bottom of a terminal while others scroll by above them. Elsewhere than on a
  * terminal nothing stays: only what is printed is written.
@@ -43,12 +45,7 @@ export class LiveLines {
   #draw(): string {
     this.#shown = this.#live.length;
     const width = Math.max(20, this.#columns() - 1);
+    // By code points: a wide character may still wrap, which only costs a line on the screen.
     return this.#live.map((line) => `${cut(line, width)}\n`).join('');
   }
-}
-
-/** By code points: a wide character may still wrap, which only costs a line on the screen. */
-function cut(line: string, width: number): string {
-  const points = Array.from(line);
-  return points.length <= width ? line : `${points.slice(0, width - 1).join('')}…`;
 }

@@ -1,5 +1,7 @@
 import type { RunState } from '../../shared/outcome.ts';
 import { plain } from '../../shared/plain-text.ts';
+import { stateColour } from '../client/state-colour.ts';
+import { columns } from '../client/table.ts';
 import type { Paint } from './paint.ts';
 
 export interface JobResult {
@@ -22,21 +24,12 @@ export function resultTable(results: readonly JobResult[], paint: Paint): string
     plain(result.detail),
   ]);
   const all = [['  job', 'result', 'time', ''], ...rows];
-  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const lines = all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return lines
-    .map((line, at) => `${paint(at === 0 ? 'dim' : colourOf(results[at - 1]?.state), line)}\n`)
+  return columns(all)
+    .map((line, at) => {
+      const result = results[at - 1];
+      return `${paint(result === undefined ? 'dim' : stateColour(result.state), line)}\n`;
+    })
     .join('');
-}
-
-function colourOf(state: RunState | undefined): 'green' | 'red' | 'yellow' {
-  if (state === 'passed') return 'green';
-  return state !== undefined && MARK[state] ? 'red' : 'yellow';
 }
 
 export function seconds(ms: number): string {

@@ -108,7 +108,6 @@ export class StreamLog {
   /** Holds the beginning of a line; what is over a record's length goes out as a continued one. */
   #append(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    if (bytes.length === 0) return;
     this.#partial ??= Buffer.allocUnsafe(RECORD_BYTES);
     const partial = this.#partial;
     let rest = bytes;

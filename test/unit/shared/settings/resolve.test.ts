@@ -25,6 +25,13 @@ describe('settings of a command', () => {
     expect(runner({ labels: '' }, { VOLE_LABELS: 'a' }).labels).toEqual([]);
   });
 
+  it('name variables for jobs, and no values of them', () => {
+    expect(runner({ 'job-env': 'A,B_1' }).jobEnv).toEqual(['A', 'B_1']);
+    expect(() => runner({ 'job-env': 'A=B' })).toThrow(
+      /^--job-env: 'A=B' is not allowed; use a list of variable names/,
+    );
+  });
+
   it('have the types that the table gives them', () => {
     expectTypeOf<Settings<'runner'>['jobs']>().toEqualTypeOf<number>();
     expectTypeOf<Settings<'runner'>['dir']>().toEqualTypeOf<string>();
